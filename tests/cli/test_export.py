@@ -59,3 +59,12 @@ def test_a_folder_that_cannot_be_made(tmp_path, capsys):
 def test_the_folder_is_required(capsys):
     assert main(["export", "puma560", "bias"]) == 2
     assert "--c" in capsys.readouterr().err
+
+
+def test_both_targets_are_written_at_once(tmp_path, capsys):
+    folders = tmp_path / "c", tmp_path / "page"
+    arguments = ["export", "planar2", "bias", "--c", str(folders[0]), "--wasm", str(folders[1]), "--json"]
+    assert main(arguments) == 0
+    written = [Path(name) for name in json.loads(capsys.readouterr().out)["files"]]
+    assert {path.suffix for path in written} == {".c", ".h", ".md", ".wasm", ".mjs"}
+    assert all(path.is_file() for path in written)

@@ -1,4 +1,4 @@
-"""`phistar export`: a function of a robot as C."""
+"""`phistar export`: a function of a robot as C or WebAssembly."""
 
 import inspect
 from pathlib import Path
@@ -21,7 +21,12 @@ def export(
             help="What to compute: forward_dynamics, mass_matrix, jacobian, …",
         ),
     ],
-    c: Annotated[Path, typer.Option("--c", metavar="DIR", help="The folder for the C files; made if it is not there.")],
+    c: Annotated[
+        Path | None, typer.Option("--c", metavar="DIR", help="Folder for C files; made if it is not there.")
+    ] = None,
+    wasm: Annotated[
+        Path | None, typer.Option("--wasm", metavar="DIR", help="Folder for a module of WebAssembly and its loader.")
+    ] = None,
     frame: Annotated[
         list[str] | None,
         typer.Option("--frame", metavar="NAME", help="The frame it is about, or where f_ext acts; may be repeated."),
@@ -31,19 +36,23 @@ def export(
     without: Without = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the names of the files as JSON.")] = False,
 ) -> None:
-    """Write a function of a robot as C99 that needs nothing but <math.h>: source, header, example, README.
+    """Write a function of a robot as C99 that needs nothing but <math.h>, or as WebAssembly, with an example.
 
     \b
     Examples:
       phistar export puma560 forward_dynamics --c build/puma
       phistar export arm.urdf jacobian --frame tool --c build/arm
+      phistar export puma560 inverse_dynamics --wasm build/page
     """
-    from phistar.export import export_c
+    from phistar.export import export_c, export_wasm
     from phistar.io import load
 
+    if c is None and wasm is None:
+        raise typer.BadParameter("say where to: --c DIR for C99, --wasm DIR for WebAssembly, or both.")
     chosen = function_named(function)
     model = load(robot, floating=floating, packages=packages or [], without=without or [])
-    paths = export_c(chosen, model, c, frame or None)
+    doors = ((export_c, c), (export_wasm, wasm))
+    paths = [path for door, folder in doors if folder for path in door(chosen, model, folder, frame or None)]
     if as_json:
         typer.echo(info.as_text({"files": [str(path) for path in paths]}))
         return

@@ -1,4 +1,4 @@
-"""Doors to elsewhere: any quantity as dependency-free C99, or as a `casadi.Function` for optimal control."""
+"""Doors to elsewhere: any quantity as dependency-free C99, as WebAssembly, or as a `casadi.Function`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from phistar.backends.rolled_kernel import RolledCall, rolled_call
 from phistar.backends.traces.calls import Step
 from phistar.backends.traces.symbolic import casadi_function as symbolic_function
 from phistar.backends.traces.trace import Trace
-from phistar.export.files import steps_of, texts, write
+from phistar.export.files import c_files, steps_of, write
+from phistar.export.web import web_files
 from phistar.expression import Expression
 from phistar.model import Model
 from phistar.recording import Recording, record
@@ -100,9 +101,60 @@ def export_c(
     ...     [path.name for path in ps.export_c(ps.gravity_load, ps.planar_chain(2), folder, name="weight")]
     ['weight.c', 'weight.h', 'weight_example.c', 'README.md']
     """
+    found, code = _coded(function, model, frame, name, parameters, matrix, rows)
+    return write(Path(directory), c_files(Path(directory), found, code))
+
+
+def export_wasm(
+    function: Quantity,
+    model: Model,
+    directory: str | os.PathLike[str],
+    frame: str | Sequence[str] | None = None,
+    *,
+    name: str | None = None,
+    parameters: Sequence[str] = (),
+    matrix: bool = False,
+    rows: Mapping[str, int] | None = None,
+) -> tuple[Path, ...]:
+    """Write a function of one robot as WebAssembly, for browsers and Node.js.
+
+    NAME.wasm, NAME.mjs, which loads it (`const compute = await load()`, then `compute(q, v, tau).out`), and
+    NAME_example.mjs, which checks itself. The module needs nothing but the host's sine and cosine. Files are written
+    whole or not at all.
+
+    Parameters
+    ----------
+    function, model, directory, frame, name, parameters, matrix, rows
+        As in `export_c`.
+
+    Returns
+    -------
+    tuple of Path
+        What was written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     [path.name for path in ps.export_wasm(ps.gravity_load, ps.planar_chain(2), folder, name="weight")]
+    ['weight.wasm', 'weight.mjs', 'weight_example.mjs']
+    """
+    found, code = _coded(function, model, frame, name, parameters, matrix, rows)
+    return write(Path(directory), web_files(found, code))
+
+
+def _coded(
+    function: Quantity,
+    model: Model,
+    frame: str | Sequence[str] | None,
+    name: str | None,
+    parameters: Sequence[str],
+    matrix: bool,
+    rows: Mapping[str, int] | None,
+) -> tuple[Recording, CFunction]:
+    """A function recorded, with loops over the links of long robots, and as functions of the kernel language."""
     name, found = _with_c_names(record(function, model, frame, parameters, matrix, rows, calls=rolled_call), name)
-    code = CFunction(name, tuple(map(_step, steps_of(found))), found.arguments, found.results)
-    return write(Path(directory), texts(found, code), code)
+    return found, CFunction(name, tuple(map(_step, steps_of(found))), found.arguments, found.results)
 
 
 def _step(step: Step) -> CTrace | CCall:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -21,17 +22,27 @@ from phistar.recording import Recording
 MARK = "Written by phistar"
 
 
-def texts(found: Recording, code: CFunction) -> dict[str, str]:
-    """Name and text of every file but the README."""
-    operations = sum(step.operations for step in steps_of(found))
-    about = [f"{code.name}: {found.name} of {plain(found.model.name)}, {operations} operations."]
-    about.append(f"{MARK}{_version()}; write it anew rather than change it.")
+def c_files(directory: Path, found: Recording, code: CFunction) -> dict[str, str | bytes]:
+    """Name and text of every file."""
     work = [f"{WORK}[{code.work}]: memory to work in; what it holds does not matter.", ""] if code.work else []
+    head = about(found, code)
     return {
-        f"{code.name}.c": "".join(["/*\n", *(f" * {line}\n" for line in about), " */\n"]) + code.source(),
-        f"{code.name}.h": code.header([*about, "", *work, *description(found)]),
+        f"{code.name}.c": "".join(["/*\n", *(f" * {line}\n" for line in head[:2]), " */\n"]) + code.source(),
+        f"{code.name}.h": code.header([*head[:3], *work, *head[3:]]),
         f"{code.name}_example.c": _example(found, code),
+        "README.md": _readme(directory, code),
     }
+
+
+def about(found: Recording, code: CFunction) -> list[str]:
+    """What the function is and who wrote it, an empty line, and what its arguments and results are."""
+    operations = sum(step.operations for step in steps_of(found))
+    return [
+        f"{code.name}: {found.name} of {plain(found.model.name)}, {operations} operations.",
+        f"{MARK}{_version()}; write it anew rather than change it.",
+        "",
+        *description(found),
+    ]
 
 
 def _version() -> str:
@@ -43,8 +54,8 @@ def _version() -> str:
 
 def _example(found: Recording, code: CFunction) -> str:
     """A program that evaluates the function at one state and compares it with what phistar computes there."""
-    values = _state(found)
-    expected = _expected_results(found, list(values.values()))
+    values = example_state(found)
+    expected = expected_results(found, list(values.values()))
     lines = [f"/* {code.name} at one state, against the numbers that phistar finds there. */"]
     lines += ["#include <math.h>", "#include <stdio.h>", "", f'#include "{code.name}.h"', ""]
     lines += ["int main(void)", "{"]
@@ -82,7 +93,7 @@ def steps_of(found: Recording) -> tuple[Step, ...]:
     return (Step(found.trace, slots, shapes, found.trace.operations),)
 
 
-def _expected_results(found: Recording, arguments: list[np.ndarray]) -> np.ndarray:
+def expected_results(found: Recording, arguments: list[np.ndarray]) -> np.ndarray:
     """The results at one state, one after the other."""
     slots, made = list(arguments), []
     for step in steps_of(found):
@@ -97,7 +108,7 @@ def _expected_results(found: Recording, arguments: list[np.ndarray]) -> np.ndarr
     return np.concatenate(made)
 
 
-def _state(found: Recording) -> dict[str, np.ndarray]:
+def example_state(found: Recording) -> dict[str, np.ndarray]:
     """A value for every argument, the same every time."""
     rng, model = np.random.default_rng(0), found.model
     special = {
@@ -113,16 +124,16 @@ def _array(declaration: str, entries: np.ndarray) -> list[str]:
     return [f"    {declaration}[{len(entries)}] = {{", *rows, "    };"]
 
 
-def write(directory: Path, files: dict[str, str], code: CFunction) -> tuple[Path, ...]:
+def write(directory: Path, files: Mapping[str, str | bytes]) -> tuple[Path, ...]:
     """All files beside their places first, then each put into place."""
     waiting: list[tuple[Path, Path]] = []
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for name, text in {**files, "README.md": _readme(directory, code)}.items():
+        for name, content in files.items():
             temporary = directory / f".{name}.{secrets.token_hex(6)}"
             waiting.append((temporary, directory / name))
-            with temporary.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with temporary.open("xb") as file:
+                file.write(content if isinstance(content, bytes) else content.encode())
         for temporary, path in waiting:
             os.replace(temporary, path)
     except OSError as error:

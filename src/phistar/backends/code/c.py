@@ -1,4 +1,5 @@
-"""A trace as a C function: kernel programs over plain arrays, that need nothing but <math.h> and keep no state.
+"""A trace as a C function: kernel programs over plain arrays, that need nothing but <math.h> and keep no state; as a
+module of WebAssembly too.
 
 Constants are hexadecimal, hence exact. Long traces are cut into functions as for machine code (`straight_line.py`),
 with the values that cross a cut in an array on the stack, so that C compilers need linear time.
@@ -25,12 +26,14 @@ from phistar.backends.kernels import (
     Statement,
     Store,
     Table,
+    Unit,
     Value,
     c_header,
     c_prototype,
     c_source,
     c_text,
     kernel_ir,
+    wasm_module,
 )
 from phistar.backends.traces.registers import residence
 from phistar.backends.traces.trace import CONST, INPUT, Trace
@@ -168,7 +171,21 @@ class CFunction:
         return Func(self.name, (*names.values(), *results, *lent), tuple(body), inner=False)
 
     def _kernel(self, number: int, step: CCall) -> str:
-        return f"{self.name}_call{number}_{step.functions[-1].name}"
+        return f"{self._prefix(number)}{step.functions[-1].name}"
+
+    def _prefix(self, number: int) -> str:
+        return f"{self.name}_call{number}_"
+
+    @property
+    def loops(self) -> list[Unit]:
+        """The kernels with loops among the steps."""
+        calls = ((k, step) for k, step in enumerate(self.steps) if isinstance(step, CCall))
+        return [Unit(step.functions, step.tables, self._prefix(k)) for k, step in calls]
+
+    @property
+    def parts(self) -> list[_Part]:
+        """The traces among the steps, cut into functions."""
+        return [part for phase in self.phases.values() for part in phase.parts]
 
     @property
     def _rooms(self) -> dict[str, int]:
@@ -180,15 +197,19 @@ class CFunction:
 
     def source(self) -> str:
         """The definition."""
-        parts = [part for phase in self.phases.values() for part in phase.parts]
-        split, texts, elsewhere = len(parts) > 1, [], []
-        for k, step in enumerate(self.steps):
-            if isinstance(step, CCall):
-                texts.append(c_text(step.functions, step.tables, f"{self.name}_call{k}_"))
-                given = tuple(x.type for x in step.functions[-1].parameters)
-                elsewhere.append(Outside(self._kernel(k, step), given))
-        own = [part.function(split) for part in parts]
+        split = len(self.parts) > 1
+        elsewhere = [
+            Outside(f"{unit.prefix}{unit.functions[-1].name}", tuple(x.type for x in unit.functions[-1].parameters))
+            for unit in self.loops
+        ]
+        own = [part.function(split) for part in self.parts]
+        texts = [c_text(*unit) for unit in self.loops]
         return c_source(self.name, [*texts, c_text([*own, self.function], outside=elsewhere)], split)
+
+    def web_module(self) -> bytes:
+        """The definition as a module of WebAssembly."""
+        own = Unit((*(part.function(False) for part in self.parts), self.function))
+        return wasm_module([*self.loops, own], self.name)
 
     @property
     def outputs(self) -> tuple[tuple[str, int], ...]:

@@ -1,8 +1,8 @@
 """The kernel language and its emitters; `kernel_ir.py` lists its constructs and follows one number to machine code.
 
 A function is written down by a `Code`, whose `Local` values record statements as Python computes with them, or as
-statements one by one; functions, tables and memory make a `Module`, of which `llvm_text` makes LLVM IR and `c_text`
-C99, both after `validate`. `show` prints a function.
+statements one by one; functions, tables and memory make a `Module`, of which `llvm_text` makes LLVM IR, `c_text` C99
+and `wasm_module` WebAssembly, all after `validate`. `show` prints a function.
 """
 
 from phistar.backends.kernels import kernel_ir
@@ -10,6 +10,7 @@ from phistar.backends.kernels.build import Code, Local, transposed
 from phistar.backends.kernels.copies import copy_function, copy_one_function, fill_function
 from phistar.backends.kernels.emit_c import c_header, c_prototype, c_source, c_text, number
 from phistar.backends.kernels.emit_llvm import llvm_text
+from phistar.backends.kernels.emit_wasm import Unit, wasm_module
 from phistar.backends.kernels.kernel_ir import (
     ANY_ORDER,
     F64,
@@ -68,6 +69,7 @@ __all__ = [
     "Store",
     "Table",
     "Type",
+    "Unit",
     "Value",
     "c_header",
     "c_prototype",
@@ -84,5 +86,6 @@ __all__ = [
     "transposed",
     "validate",
     "vector",
+    "wasm_module",
     "widened",
 ]
