@@ -1,6 +1,7 @@
 """`phistar export`: files and their names, and sentences for what cannot be exported."""
 
 import json
+from pathlib import Path
 
 import pytest
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TOOL = program("tools/pages.py")
 PAGES = TOOL.pages()
 RUNS = {"python", "py", "console", "sh", "toml", "xml"}
-SHOWS = {"text", "latex", "c", "json"}
+SHOWS = {"text", "latex", "c", "js", "json"}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

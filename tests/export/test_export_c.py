@@ -242,7 +242,7 @@ def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     real, opened = type(tmp_path).open, []
 
     def failing(self, mode="r", *rest, **options):
-        if mode == "x":
+        if mode == "xb":
             opened.append(self)
             if len(opened) == 3:
                 raise OSError(28, "No space left on device")
