@@ -6,6 +6,8 @@ import pytest
 import phistar as ps
 from tests.loops.grasp.test_holding import held
 from tests.loops.mechanisms import four_bar, two_arms
+from tests.loops.test_flexible_embedding import closed_state, window
+from tests.loops.test_long_compound import mast, raised
 from tests.trees import relative
 
 
@@ -28,13 +30,37 @@ def balls():
     return model.embedded(q=q), q
 
 
-@pytest.mark.parametrize("make", [linkage, grasp, balls])
-def test_the_map_changes_along_a_motion_as_its_differences_say(make):
+def bent():
+    """A four-bar on a free base, a body behind it on a ball joint: its bars bend, one joint has armature."""
+    model, q, _ = closed_state(window("bars", free=True))
+    return model, q
+
+
+def windows():
+    """A free base and thirteen four-bars, each on the one before: link by link."""
+    model = mast(13, vary=True, armature=0.05, free=True, tilt=0.3)
+    return model.embedded(q=raised(model)), raised(model)
+
+
+@pytest.mark.parametrize("make", [linkage, grasp, balls, bent, windows])
+def test_the_coriolis_matrix_is_that_of_the_tree_and_of_how_the_map_changes(make):
+    """C_c = X*(CX + ℳẊ), with which dℳ_c/dt − 2C_c is skew as the tree's is (Wen and Kreutz 1988, cited in RJK91 §6)."""
     model, q = make()
     v, other = np.random.default_rng(3).standard_normal((2, model.nv))
-    h, maps = 1e-6, model.embedding
+    h, maps, tree = 1e-6, model.embedding, model.embedding.closed.tree
     ahead, back = (maps.full_rates(model.integrate(q, x * v), other) for x in (h, -h))
-    assert relative(maps.map_rate(q, v, other), (ahead - back) / (2.0 * h)) < 1e-7
+    forces = ps.control.coriolis_product(tree, q, maps.full_rates(q, v), maps.full_rates(q, other))
+    forces = forces + ps.mass_matrix(tree, q) @ ((ahead - back) / (2.0 * h))
+    assert relative(ps.control.coriolis_product(model, q, v, other), maps.independent_forces(q, forces)) < 1e-6
+
+
+def test_coriolis_matrices_and_reference_dynamics_of_closed_chains_are_made_of_these_products():
+    model, q = linkage()
+    v, a, other = np.random.default_rng(3).standard_normal((3, model.nv))
+    product = ps.control.coriolis_product(model, q, v, other)
+    assert relative(ps.coriolis_matrix(model, q, v) @ other, product) < 1e-12
+    moved = ps.mass_matrix(model, q) @ a + product + ps.gravity_load(model, q)
+    assert relative(ps.control.reference_dynamics(model, q, v, other, a), moved) < 1e-12
 
 
 @pytest.mark.parametrize("make", [linkage, grasp, balls])

@@ -7,7 +7,6 @@ leaves to Wen and Kreutz, are mechanisms in independent rates: `model.embedded()
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.control.control_law import JointLaw, joint_error, refuse_curved, refuse_loops, set_gains
-from phistar.dynamics import gravity_load, kinetic_energy
+from phistar.dynamics import kinetic_energy
 from phistar.model import Model
 from phistar.stated import states
 
@@ -45,8 +44,6 @@ def coriolis_product(model: Model, q: Any, v: Any, v_ref: Any) -> Array:
     >>> bool(np.allclose(ps.control.coriolis_product(arm, q, x, y), ps.control.coriolis_product(arm, q, y, x)))
     True
     """
-    if model.embedding is not None:
-        return _of_tree(model, q, v, v_ref, np.zeros(np.shape(v_ref)), _without_gravity)
     return coriolis_product.evaluate(model, q, {"v": v, "v_ref": v_ref})
 
 
@@ -75,22 +72,7 @@ def reference_dynamics(model: Model, q: Any, v: Any, v_ref: Any, a: Any) -> Arra
     >>> bool(np.allclose(found, ps.inverse_dynamics(arm, q, v, a)))
     True
     """
-    if model.embedding is not None:
-        return _of_tree(model, q, v, v_ref, a, reference_dynamics)
     return reference_dynamics.evaluate(model, q, {"v": v, "v_ref": v_ref, "qdd": a})
-
-
-def _of_tree(model: Model, q: Any, v: Any, v_ref: Any, a: Any, forces: Callable[..., Array]) -> Array:
-    """X*(ℳ(Xa + Ẋθ̇_r) + C(θ, Xθ̇)Xθ̇_r …) of a closed chain in independent rates: with ℳ_c = X*ℳX and C_c =
-    X*(CX + ℳẊ), dℳ_c/dt − 2C_c is skew as the tree's is (Wen and Kreutz 1988, cited in RJK91 §6)."""
-    own = model.embedding
-    rates, wanted = own.full_rates(q, v), own.full_rates(q, v_ref)
-    change = own.full_rates(q, a) + own.map_rate(q, v, v_ref)
-    return own.independent_forces(q, forces(own.closed.tree, q, rates, wanted, change))
-
-
-def _without_gravity(model: Model, q: Any, v: Any, v_ref: Any, a: Any) -> Array:
-    return reference_dynamics(model, q, v, v_ref, a) - gravity_load(model, q)
 
 
 @final

@@ -133,6 +133,35 @@ class CompoundLinks(Mechanism):
         moved = np.matmul(transposed(own.inside), bias + np.matmul(own.axes, drift))
         return np.concatenate([moved, drift[..., self.embedding.heavy(k), :]], axis=-2)
 
+    def reference_acceleration(
+        self,
+        k: int,
+        velocity: np.ndarray,
+        v: np.ndarray,
+        reference: np.ndarray,
+        v_r: np.ndarray,
+        above: Any,
+        reference_above: Any,
+    ) -> np.ndarray:
+        """φ_𝔊*(a_r𝔊 + H_𝔊*Ẋ(θ̇)θ̇_r), and Ẋ(θ̇)θ̇_r of the rates with armature."""
+        own, rates, rates_r = self.members[k], np.matmul(self.map(k), v), np.matmul(self.map(k), v_r)
+        carriers = self._carrier(k, above), self._carrier(k, reference_above)
+        bias = own.reference_bias(velocity, rates, reference, rates_r, *carriers)
+        if not self.embedding.is_compound(k):
+            return bias
+        drift = self.embedding.reference_drift(k, own, rates[..., 0], rates_r[..., 0])[..., None]
+        moved = np.matmul(transposed(own.inside), bias + np.matmul(own.axes, drift))
+        return np.concatenate([moved, drift[..., self.embedding.heavy(k), :]], axis=-2)
+
+    def reference_force(self, k: int, mass: np.ndarray, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        """That of each member."""
+        parts = [
+            self.tree.reference_force(body, self.tree.mass(body), velocity[..., rows, :], reference[..., rows, :])
+            for body, rows in self._rows(k).items()
+        ]
+        parts.append(np.zeros((*parts[0].shape[:-2], len(self.embedding.heavy(k)), 1)))
+        return np.concatenate(parts, axis=-2)
+
     def _carrier(self, k: int, above: np.ndarray | None) -> np.ndarray | None:
         """The velocity of the body that carries link k, out of that of the link it belongs to."""
         parent = self.embedding.groups[k].parent

@@ -41,7 +41,6 @@ from phistar.loops.tree_rates import (
     RATE_MAP,
     independent_forces,
     quietly,
-    rate_bracket,
     row_shape,
 )
 from phistar.model import Model
@@ -132,6 +131,15 @@ class Embedding(Value):
         answer = self.answered(k, own.rows, own.drift(v)[..., None])
         return -np.matmul(self.others[k], answer)[..., 0]
 
+    def reference_drift(self, k: int, own: GroupLinks, v: np.ndarray, v_r: np.ndarray) -> np.ndarray:
+        """Ẋ(v)w of link k, (…, rates of its tree), at the rates Xv and Xw of its tree: how Xw changes along the motion
+        while w does not. Ẋ(v)v is quadratic in v; its bilinear form lacks what the rates of quaternion joints do not
+        commute by."""
+        both, apart = self.drift_of(k, own, v + v_r), self.drift_of(k, own, v - v_r)
+        bracket = own.bracket(v, v_r)
+        kept = times(np.matmul(self.map_of(k, own), self.choices[k].T), bracket)
+        return 0.25 * (both - apart) - 0.5 * (bracket - kept)
+
     def answered(self, k: int, rows: np.ndarray, right: np.ndarray) -> np.ndarray:
         """(QN)⁻¹Y, over however many rows there are: they agree. NaN where the map is lost, in that state alone."""
         columns = np.matmul(rows, self.others[k])
@@ -208,16 +216,6 @@ class Embedding(Value):
     def full_accelerations(self, q: Any, v: Any, a: Any) -> np.ndarray:
         """θ̈ = Xa + Ẋv of the spanning tree."""
         return self._checked(quietly(FULL_ACCELERATIONS, self._model, q, v, a), q, v, a)
-
-    def map_rate(self, q: Any, v: Any, other: Any) -> np.ndarray:
-        """Ẋ(v)w of the spanning tree, w = `other`: how Xw changes along the motion Xv while w does not.
-
-        Ẋ(v)v is quadratic in v; its bilinear form lacks what the rates of quaternion joints do not commute by."""
-        v, other = np.asarray(v), np.asarray(other)
-        still = np.zeros(np.shape(v))
-        both, apart = (self.full_accelerations(q, x, still) for x in (v + other, v - other))
-        bracket = rate_bracket(self.closed.tree, self.full_rates(q, v), self.full_rates(q, other))
-        return 0.25 * (both - apart) - 0.5 * (bracket - self.full_rates(q, self.independent_rates(bracket)))
 
     def independent_rates(self, v: Any) -> np.ndarray:
         """S*θ̇: the independent ones of the tree's rates."""

@@ -17,7 +17,7 @@ from phistar.backends.links.wide import WideLinks
 from phistar.loops.closure import Closures, closures, loop_frames
 from phistar.model import Model
 from phistar.model.compound import Group, group_model
-from phistar.spatial import times, transposed
+from phistar.spatial import cross, times, transposed
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +147,39 @@ class GroupLinks:
             parts.append(self.tree.bias_acceleration(body, velocity[..., rows, :], carrier, rates[..., start:end, :]))
             start = end
         return np.concatenate(parts, axis=-2)
+
+    def reference_bias(
+        self,
+        velocity: np.ndarray,
+        rates: np.ndarray,
+        reference: np.ndarray,
+        rates_r: np.ndarray,
+        above: np.ndarray | None,
+        reference_above: np.ndarray | None,
+    ) -> np.ndarray:
+        """a_r𝔊, (…, w, 1), of the same and of reference velocities."""
+        parts, start = [], 0
+        for body, rows in self.rows_of.items():
+            own = slice(start, start + len(self.closed.bodies[body].rates))
+            parent = self.rows_of.get(self.closed.parents[body])
+            carriers = (above, reference_above) if parent is None else (x[..., parent, :] for x in (velocity, reference))
+            moving = velocity[..., rows, :], rates[..., own, :], reference[..., rows, :], rates_r[..., own, :]
+            parts.append(self.tree.reference_acceleration(body, *moving, *carriers))
+            start = own.stop
+        return np.concatenate(parts, axis=-2)
+
+    def bracket(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """[x, y] of rates (…, n) of the group's tree: zero where rates are those of coordinates; of turns ω_x×ω_y."""
+        result = np.zeros(np.broadcast_shapes(x.shape, y.shape), dtype=np.result_type(x, y))
+        for joint in self.model.joints:
+            if joint.kind.flat:
+                continue
+            left, right = x[..., joint.v_slice], y[..., joint.v_slice]
+            parts = [cross(left[..., :3], right[..., :3])]
+            if joint.nv == 6:
+                parts.append(cross(left[..., :3], right[..., 3:]) - cross(right[..., :3], left[..., 3:]))
+            result[..., joint.v_slice] = np.concatenate(parts, axis=-1)
+        return result
 
     def drift(self, rates: np.ndarray) -> np.ndarray:
         """γ = Q̇θ̇, (…, m), at rates (…, n) of the group's tree: what is left of g̈ where θ̈ = 0."""

@@ -19,7 +19,7 @@ from phistar.backends.traces.arrays import is_traced
 from phistar.loops.closure import row_count
 from phistar.model import Model
 from phistar.model.compound import group_model
-from phistar.spatial import cross, times, transposed
+from phistar.spatial import times, transposed
 
 
 def quietly(recorded: Recorded, *arguments: Any) -> Any:
@@ -73,20 +73,6 @@ def _forces(links: Any, k: int, tau: np.ndarray) -> tuple[np.ndarray]:
 def row_shape(embedding: Any, k: int) -> tuple[int, int]:
     group = embedding.groups[k]
     return row_count(group_model(embedding.closed, group)), len(group.rates)
-
-
-def rate_bracket(tree: Model, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """[x, y] of rates (…, nv), joint by joint: zero where rates are those of coordinates; of turns ω_x×ω_y."""
-    parts = [np.zeros((*np.broadcast_shapes(x.shape, y.shape)[:-1], 0))]
-    for joint in tree.joints:
-        left, right = x[..., joint.v_slice], y[..., joint.v_slice]
-        if joint.kind.flat:
-            parts.append(0.0 * (left + right))
-            continue
-        parts.append(cross(left[..., :3], right[..., :3]))
-        if joint.nv == 6:
-            parts.append(cross(left[..., :3], right[..., 3:]) - cross(right[..., :3], left[..., 3:]))
-    return np.concatenate(parts, axis=-1)
 
 
 # Of all links

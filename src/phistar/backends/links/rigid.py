@@ -13,6 +13,7 @@ from phistar.backends.links import values as link
 from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.links.mechanism import Act, Block, Mechanism
 from phistar.backends.links.newton_euler import carried, inertial_force
+from phistar.backends.links.two_velocities import reference_acceleration, reference_force
 from phistar.backends.links.values import Links
 from phistar.spatial import cross, force_transform
 
@@ -61,6 +62,21 @@ class SixWide(Mechanism):
 
     def bias_acceleration(self, k: int, velocity: np.ndarray, above: Any, v: np.ndarray) -> np.ndarray:
         return link.bias_acceleration(self.plain, k, velocity, v)
+
+    def reference_acceleration(
+        self,
+        k: int,
+        velocity: np.ndarray,
+        v: np.ndarray,
+        reference: np.ndarray,
+        v_r: np.ndarray,
+        above: Any,
+        reference_above: Any,
+    ) -> np.ndarray:
+        return reference_acceleration(self.plain, k, velocity, v, reference, v_r)
+
+    def reference_force(self, k: int, mass: np.ndarray, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        return reference_force(mass, velocity, reference)
 
     def apply(self, function: str, k: int, arguments: list[Block], above: Callable[[str], Block]) -> Block:
         return FORMULAS[function](self.plain, k, *arguments)
