@@ -44,7 +44,7 @@ def windows():
 
 @pytest.mark.parametrize("make", [linkage, grasp, balls, bent, windows])
 def test_the_coriolis_matrix_is_that_of_the_tree_and_of_how_the_map_changes(make):
-    """C_c = X*(CX + ℳẊ), with which dℳ_c/dt − 2C_c is skew as the tree's is (Wen and Kreutz 1988, cited in RJK91 §6)."""
+    """C_c = X*(CX + ℳẊ), with which dℳ_c/dt − 2C_c is skew as the tree's is (Wen and Kreutz 1988)."""
     model, q = make()
     v, other = np.random.default_rng(3).standard_normal((2, model.nv))
     h, maps, tree = 1e-6, model.embedding, model.embedding.closed.tree

@@ -6,7 +6,7 @@ import pytest
 import phistar as ps
 from phistar.backends.choice import PIVOTED
 from phistar.loops import forward
-from phistar.loops.effective import Eliminated, eliminated, rank_and_condition, solve_by_rank
+from phistar.loops.effective import Eliminated, eliminated, pseudo_inverse, rank_and_condition, solve_by_rank
 from tests.loops.mechanisms import four_bar
 
 ROWS = 6
@@ -36,6 +36,27 @@ def test_a_few_closures_are_eliminated_with_their_rank_and_without_doubt(compile
     assert (found == rank).all() and (doubt == 0.0).all()
     left = (np.einsum("bij,bj->bi", matrix, forces) - right) / units
     assert np.abs(left).max() <= 1e-13 * np.abs(units * forces).max(initial=1.0)
+
+
+@pytest.fixture(scope="module")
+def inverse():
+    return ps.compile(lambda table: pseudo_inverse(table.reshape(12, 12)), ps.chain(1), rows={"table": 144})
+
+
+@pytest.mark.parametrize("rank", [1, 6, 9, 12])
+def test_the_compiled_pseudo_inverse_is_that_of_the_eigenvectors(inverse, rank):
+    rng = np.random.default_rng(rank)
+    vectors = np.linalg.qr(rng.standard_normal((20, 12, 12)))[0][..., :rank]
+    matrix = np.matmul(vectors * np.geomspace(1.0, 1e-4, rank), np.swapaxes(vectors, -1, -2))
+    matrix[3] *= np.nan
+    found, kept, condition = inverse(matrix.reshape(20, -1))
+    want = pseudo_inverse(matrix)
+    good = np.arange(20) != 3
+    assert (kept[good] == rank).all() and (want.rank[good] == rank).all()
+    exact = np.matmul(vectors / np.geomspace(1.0, 1e-4, rank), np.swapaxes(vectors, -1, -2))
+    for made, at_most in ((found, 1e-11), (want.inverse, 1e-11)):
+        assert np.isnan(made[3]).all() and np.abs(made - exact)[good].max() < at_most * np.abs(exact).max()
+    np.testing.assert_allclose(condition[good], want.condition[good], rtol=1e-10)
 
 
 def test_a_state_all_but_singular_is_solved_by_the_kernel_alone(monkeypatch):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.choice import PIVOTED
-from phistar.backends.traces.arrays import is_traced, sign
+from phistar.backends.traces.arrays import is_traced, sign, traced
 from phistar.spatial import times, transposed
 
 EMPTY = 1e-11  # of the largest scaled eigenvalue: below it a combination of closures is redundant
@@ -138,7 +138,7 @@ def eliminated_rows(matrix: np.ndarray, right: np.ndarray, scale: list[Any]) -> 
     rank, doubt = 0.0, 0.0
     for rows in _linked(matrix):
         s = matrix[np.ix_(rows, rows)].copy()
-        steps, kept, unsure = _pivots(s, right[rows].copy(), [scale[i] for i in rows])
+        steps, kept, unsure = _pivots(s, right[rows].copy(), [scale[i] for i in rows], len(rows) <= PIVOTED)
         rank, doubt = rank + kept, doubt + unsure
         own = np.zeros((len(rows), width), dtype=object)
         for chosen, column, inverse, level in reversed(steps):
@@ -162,11 +162,12 @@ def _linked(matrix: np.ndarray) -> list[list[int]]:
     return found
 
 
-def _pivots(s: np.ndarray, right: np.ndarray, units: list[Any]) -> tuple[list[tuple[Any, ...]], Any, Any]:
+def _pivots(
+    s: np.ndarray, right: np.ndarray, units: list[Any], largest_first: bool
+) -> tuple[list[tuple[Any, ...]], Any, Any]:
     """Steps of an elimination: which row was chosen, as weights, its column of what is left of S, one over its pivot,
     and its right sides; the rank and the pivots in doubt."""
     size, rank, doubt, steps = len(s), 0.0, 0.0, list[tuple[Any, ...]]()
-    largest_first = size <= PIVOTED
     empty, unsure = (EMPTY, (EMPTY / UNSURE, EMPTY * UNSURE)) if largest_first else (KEPT, (ZERO, CLEAR))
     inverses = [over(1.0, unit, above(unit, 0.0)) for unit in units]
     for k in range(size):
@@ -187,6 +188,62 @@ def _pivots(s: np.ndarray, right: np.ndarray, units: list[Any]) -> tuple[list[tu
             s[k], s[:, k] = 0.0, 0.0
         right = right - np.outer(part, level)
     return steps, rank, doubt
+
+
+class PseudoInverse(NamedTuple):
+    """S⁺ (…, m, m), the rank (…) of S, and its condition (…) over that rank, ‖S‖‖S⁺‖ by Frobenius' norm."""
+
+    inverse: np.ndarray
+    rank: Any
+    condition: Any
+
+
+def pseudo_inverse(matrix: np.ndarray) -> PseudoInverse:
+    """S⁺ of a symmetric positive S (…, m, m), floats or traced scalars (m, m): of all λ that solve, S⁺γ is the
+    shortest."""
+    return _by_pivots(matrix) if is_traced(matrix) else _by_eigenvalues(matrix)
+
+
+def _by_eigenvalues(matrix: np.ndarray) -> PseudoInverse:
+    good = np.isfinite(matrix).all(axis=(-1, -2), keepdims=True)
+    values, vectors = np.linalg.eigh(np.where(good, matrix, 0.0))
+    kept = values > EMPTY * np.maximum(values[..., -1:], 0.0)
+    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+    result = np.where(good, np.matmul(vectors * inverse[..., None, :], transposed(vectors)), np.nan)
+    return PseudoInverse(result, np.count_nonzero(kept, axis=-1), _condition(matrix, result))
+
+
+def _by_pivots(matrix: np.ndarray) -> PseudoInverse:
+    """S = CWC* by pivots, largest first, and C = QU with orthogonal columns, so that S⁺ = Z*W⁻¹Z with UZ = (Q*Q)⁻¹Q*.
+
+    A column that is left out is 0, and so is its row of Z. No square roots: S⁺ has derivatives at any rank."""
+    size, matrix = len(matrix), np.array(matrix)
+    scale = [sum(matrix[i, i] for i in range(size))] * size
+    steps, rank, _ = _pivots(matrix.copy(), np.zeros((size, 0), dtype=object), scale, True)
+    rows, upper, weights = list[np.ndarray](), np.zeros((size, size), dtype=object), list[Any]()
+    directions: list[tuple[np.ndarray, Any]] = []
+    for k, (_, column, inverse, _) in enumerate(steps):
+        kept = above(inverse, 0.0)
+        left = column * kept
+        for j, (direction, square) in enumerate(directions):
+            upper[j, k] = np.sum(direction * left) * square
+            left = left - direction * upper[j, k]
+        square = over(kept, np.sum(left * left), kept)
+        directions.append((left, square))
+        rows.append(left * square)
+        weights.append(over(kept, inverse, kept))
+    for k in range(size - 1, -1, -1):
+        for j in range(k + 1, size):
+            rows[k] = rows[k] - rows[j] * upper[k, j]
+    inverse = sum(np.outer(row * weight, row) for row, weight in zip(rows, weights, strict=True))
+    return PseudoInverse(traced(inverse), traced(rank), _condition(traced(matrix), traced(inverse)))
+
+
+def _condition(matrix: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    """‖S‖‖S⁺‖."""
+    return np.sqrt(
+        np.sum(np.sum(matrix * matrix, axis=-1), axis=-1) * np.sum(np.sum(inverse * inverse, axis=-1), axis=-1)
+    )
 
 
 def _in_order(s: list[list[Any]], y: list[Any], units: list[Any]) -> Eliminated:

@@ -162,7 +162,9 @@ class GroupLinks:
         for body, rows in self.rows_of.items():
             own = slice(start, start + len(self.closed.bodies[body].rates))
             parent = self.rows_of.get(self.closed.parents[body])
-            carriers = (above, reference_above) if parent is None else (x[..., parent, :] for x in (velocity, reference))
+            carriers = (
+                (above, reference_above) if parent is None else (x[..., parent, :] for x in (velocity, reference))
+            )
             moving = velocity[..., rows, :], rates[..., own, :], reference[..., rows, :], rates_r[..., own, :]
             parts.append(self.tree.reference_acceleration(body, *moving, *carriers))
             start = own.stop

@@ -243,7 +243,7 @@ def test_what_is_no_grasp_is_refused_with_a_sentence():
     with pytest.raises(ps.ModelError, match="None of the contacts three is on 'object'"):
         Grasp(twice, "object", ["three"])
     with pytest.raises(ps.ShapeError, match="tau has shape"):
-        grasp_dynamics(Grasp(model, "object"), np.zeros(model.nq), np.zeros(model.nv), np.zeros(3))
+        grasp_dynamics(Grasp(model, "object"), model.neutral(), np.zeros(model.nv), np.zeros(3))
 
 
 @pytest.mark.slow

@@ -10,25 +10,26 @@ forces. O(n) + O(l) for n links and l arms; `ps.forward_dynamics` of the same mo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced
-from phistar.backends.traces.solve import solve
+from phistar.backends.traces.solve import solve_above
 from phistar.dynamics import forward_dynamics, forward_kinematics
 from phistar.errors import ModelError
 from phistar.loops.closure import relative_rows
-from phistar.loops.effective import eliminated
+from phistar.loops.effective import pseudo_inverse
 from phistar.model import Model
 from phistar.model.parts import Loop
 from phistar.spatial import cross, skew, times, transposed
 from phistar.stated import states
 
-EMPTY = 1e-11  # of its largest eigenvalue: below it a contact holds nothing more than the others do
+LOCKED = 1e-11  # of the mean compliance of an object: less is none
 
 
 @states(
@@ -74,7 +75,7 @@ class Taken(NamedTuple):
 
 class GraspMotion(NamedTuple):
     """θ̈ (…, nv); the object's acceleration (…, 6) and compliance, inverse to its effective inertia, (…, 6, 6); forces
-    on it at each contact (…, l, 6), world axes at its frame there; rank (…) of all contacts, condition of the worst."""
+    on it at each contact (…, l, 6), world axes at its frame there; rank (…) of all contacts, condition ‖S‖‖S⁺‖ of the worst."""
 
     acceleration: np.ndarray
     object: np.ndarray
@@ -221,7 +222,7 @@ def take_hold(estimate: Estimate, hold: Hold) -> tuple[Estimate, Taken]:
     Where Ω and R can be inverted, that is Ω⁻¹ + Z*R⁻¹Z: inverse variances add.
     """
     reached = np.matmul(hold.on_object, estimate.compliance)
-    inverse, rank, condition = _inverted(np.matmul(reached, transposed(hold.on_object)) + hold.compliance)
+    inverse, rank, condition = pseudo_inverse(np.matmul(reached, transposed(hold.on_object)) + hold.compliance)
     gain = np.matmul(transposed(reached), inverse)
     gap = times(hold.on_object, estimate.acceleration) + hold.bias
     compliance = estimate.compliance - np.matmul(gain, reached)
@@ -236,9 +237,13 @@ def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
     Arms may stand on a common moving base, hold with several contacts each, and hold several bodies, whose joints of
     their own (passive ones too) move; `object` names the one reported.
 
-    Traced numbers, one state, are taken too; the condition is then left out, and the rank counts clear pivots.
+    Compiled, unless the arms are too long to be written out; traced numbers, one state, are taken too.
     """
-    q, v, tau = (grasp.model.checked(x, n, name) for x, n, name in _arguments(grasp, q, v, tau))
+    made = GraspMotion(*_called(grasp, MOTION, q, v, tau))
+    return made if is_traced(made.acceleration) else made._replace(rank=np.nan_to_num(made.rank).astype(int))
+
+
+def _motion(grasp: Grasp, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> GraspMotion:
     if grasp.shared:
         return _shared_dynamics(grasp, q, v, tau)
     estimate, motion = grasp.object_estimate(q, v, tau)
@@ -260,8 +265,8 @@ def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
             f_ext[tip] = times(transposed(hold.tip), rows)
     acceleration = forward_dynamics(grasp.model.tree, q, v, tau, f_ext)
     on_object = np.stack([f_ext[grasp.ends(name)[0]] for name in grasp.contacts or ()], axis=-2)
-    rank = np.stack(np.broadcast_arrays(*(own.rank for own in taken))).sum(axis=0)
-    condition = np.stack(np.broadcast_arrays(*(own.condition for own in taken))).max(axis=0)
+    rank = reduce(np.add, (own.rank for own in taken))
+    condition = reduce(np.maximum, (own.condition for own in taken))
     return GraspMotion(acceleration, estimate.acceleration, estimate.compliance, on_object, rank, condition)
 
 
@@ -276,18 +281,59 @@ def effective_inertia(grasp: Grasp, q: Any) -> np.ndarray:
 
     NaN where they lock it: it is infinite there.
     """
+    return _called(grasp, INERTIA, q)[0]
+
+
+def _inertia(grasp: Grasp, q: np.ndarray) -> tuple[np.ndarray]:
     still = np.zeros(grasp.model.nv)
-    q = grasp.model.checked_q(q)
     if grasp.shared:
-        return solve(_shared_dynamics(grasp, q, still, still).compliance, np.eye(6))
-    estimate, motion = grasp.object_estimate(q, still, still)
-    for name in grasp.contacts or ():
-        estimate, _ = take_hold(estimate, grasp.hold(name, q, still, still, motion))
-    return solve(estimate.compliance, np.eye(6))
+        compliance = _shared_dynamics(grasp, q, still, still).compliance
+    else:
+        estimate, motion = grasp.object_estimate(q, still, still)
+        for name in grasp.contacts or ():
+            estimate, _ = take_hold(estimate, grasp.hold(name, q, still, still, motion))
+        compliance = estimate.compliance
+    size = np.sum(compliance * np.eye(6), axis=-1, keepdims=True).sum(axis=-2) * (LOCKED / 6.0)
+    return (solve_above(compliance, np.eye(6), size * np.ones(6)),)
 
 
-def _arguments(grasp: Grasp, q: Any, v: Any, tau: Any) -> list[tuple[Any, int, str]]:
-    return [(q, grasp.model.nq, "q"), (v, grasp.model.nv, "v"), (tau, grasp.model.nv, "tau")]
+class _Compiled(NamedTuple):
+    """A function of a grasp: its name, its vectors, what it gives, and the function of (grasp, arrays…)."""
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    function: Callable[..., tuple[np.ndarray, ...]]
+
+
+MOTION = _Compiled("grasp dynamics", ("q", "v", "tau"), GraspMotion._fields, _motion)
+INERTIA = _Compiled("inertia of a held object", ("q",), ("inertia",), _inertia)
+
+
+def _called(grasp: Grasp, what: _Compiled, *arrays: Any) -> tuple[Any, ...]:
+    """Call a function of a grasp: its kernel where the arms are short, else on arrays."""
+    model = grasp.model
+    pairs = zip(what.inputs, arrays, strict=True)
+    given = [model.checked_q(x) if name == "q" else model.checked(x, model.nv, name) for name, x in pairs]
+    recorded = model.kept((what.name, grasp.object, grasp.contacts), lambda: _recorded(grasp, what))
+    if is_traced(*given) or not recorded.is_written(model, 8 * len(grasp.loops)):
+        return what.function(grasp, *given)
+    with np.errstate(invalid="ignore", divide="ignore"):  # a NaN spoils its own row
+        made = recorded(model, *given)
+    return made if len(what.outputs) > 1 else (made,)
+
+
+def _recorded(grasp: Grasp, what: _Compiled) -> Recorded:
+    shapes = {"acceleration": (grasp.model.nv,), "object": (6,), "forces": (len(grasp.loops), 6)}
+    shapes |= dict.fromkeys(("rank", "condition"), ())
+
+    def of_model(_: Model, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+        return what.function(grasp, *arrays)
+
+    name = f"{what.name}: {grasp.object} held by {grasp.contacts}"
+    return Recorded(
+        name, what.inputs, what.outputs, of_model, lambda _: tuple(shapes.get(x, (6, 6)) for x in what.outputs)
+    )
 
 
 def shifted(reach: np.ndarray) -> np.ndarray:
@@ -295,25 +341,3 @@ def shifted(reach: np.ndarray) -> np.ndarray:
     one = np.broadcast_to(np.eye(3), (*reach.shape[:-1], 3, 3))
     upper = np.concatenate([one, np.zeros(one.shape)], axis=-1)
     return np.concatenate([upper, np.concatenate([-skew(reach), one], axis=-1)], axis=-2)
-
-
-def generalized_inverse(compliance: np.ndarray) -> np.ndarray:
-    """A symmetric X with ΩXΩ = Ω and XΩX = X, (…, n, n): of a link that moves in fewer than six directions, too."""
-    if not is_traced(compliance):
-        return np.linalg.pinv(compliance, rcond=1e-12, hermitian=True)
-    return _inverted(compliance)[0]
-
-
-def _inverted(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """S⁺ with its rank and condition; traced, an inverse on the rows with clear pivots, and their number."""
-    if is_traced(matrix):
-        scale = np.stack([matrix[i, i] for i in range(len(matrix))])
-        columns = [eliminated(matrix, unit, scale) for unit in np.eye(len(matrix))]  # one elimination, when recorded
-        return np.stack([column.forces for column in columns], axis=-1), np.asarray(columns[0].rank), np.asarray(np.nan)
-    good = np.isfinite(matrix).all(axis=(-1, -2), keepdims=True)
-    values, vectors = np.linalg.eigh(np.where(good, matrix, 0.0))
-    kept = values > EMPTY * np.maximum(values[..., -1:], 0.0)
-    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-    result = np.matmul(vectors * inverse[..., None, :], transposed(vectors))
-    smallest = np.min(np.where(kept, values, np.inf), axis=-1)
-    return np.where(good, result, np.nan), np.count_nonzero(kept, axis=-1), values[..., -1] / smallest

@@ -12,7 +12,7 @@ takes hold as one measurement, whose noise is its own: contacts on one branch to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ import numpy as np
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.dynamics import forward_dynamics, forward_kinematics
 from phistar.loops.closure import relative_rows
-from phistar.loops.grasp.holding import Estimate, Grasp, GraspMotion, Hold, free_frames, generalized_inverse, take_hold
+from phistar.loops.effective import pseudo_inverse
+from phistar.loops.grasp.holding import Estimate, Grasp, GraspMotion, Hold, free_frames, take_hold
 from phistar.model.parts import Loop
 from phistar.spatial import times, transposed
 
@@ -135,7 +136,7 @@ class SharedState:
         compliance, across = found["compliance"][..., :own, :own], None
         if name is not None:
             where = 6 * named.index(name)
-            inverse = generalized_inverse(at["compliance"])
+            inverse = pseudo_inverse(at["compliance"]).inverse
             across = np.matmul(found["compliance"][..., :own, where : where + 6], inverse)
             compliance = compliance - np.matmul(np.matmul(across, at["compliance"]), transposed(across))
         for i, frame in enumerate(frames):
@@ -215,8 +216,8 @@ def shared_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
     at = state.places[grasp.model.body_index(grasp.object)]
     nothing = np.zeros((*estimate.acceleration.shape[:-1], 6))
     forces = np.stack([on_object.get(i, nothing) for i in range(len(grasp.loops))], axis=-2)
-    rank = np.stack(np.broadcast_arrays(*(own.rank for own in taken))).sum(axis=0)
-    condition = np.stack(np.broadcast_arrays(*(own.condition for own in taken))).max(axis=0)
+    rank = reduce(np.add, (own.rank for own in taken))
+    condition = reduce(np.maximum, (own.condition for own in taken))
     place = slice(at, at + 6)
     return GraspMotion(
         acceleration,
