@@ -75,7 +75,8 @@ class Taken(NamedTuple):
 
 class GraspMotion(NamedTuple):
     """θ̈ (…, nv); the object's acceleration (…, 6) and compliance, inverse to its effective inertia, (…, 6, 6); forces
-    on it at each contact (…, l, 6), world axes at its frame there; rank (…) of all contacts, condition ‖S‖‖S⁺‖ of the worst."""
+    on it at each contact (…, l, 6), world axes at its frame there; rank (…) of all contacts, condition
+    ‖S‖‖S⁺‖ of the worst."""
 
     acceleration: np.ndarray
     object: np.ndarray
