@@ -61,6 +61,20 @@ def test_coriolis_matrices_and_reference_dynamics_of_closed_chains_are_made_of_t
     assert relative(ps.coriolis_matrix(model, q, v) @ other, product) < 1e-12
     moved = ps.mass_matrix(model, q) @ a + product + ps.gravity_load(model, q)
     assert relative(ps.control.reference_dynamics(model, q, v, other, a), moved) < 1e-12
+    own = ps.estimation.momentum_forces(model, q, v)
+    assert relative(own, ps.coriolis_matrix(model, q, v).T @ v - ps.gravity_load(model, q)) < 1e-12
+
+
+def test_a_push_on_a_closed_chain_is_found_by_its_momentum():
+    model, q = linkage()
+    observer, v, push = ps.estimation.ForceObserver(model, gain=200.0, period=1e-3), np.zeros(1), np.array([0.7])
+    memory = observer.start(q, v)
+    for _ in range(60):
+        tau = ps.gravity_load(model, q)
+        run = ps.rollout(model, q, v, (tau + push)[None], dt=1e-3, steps=1)
+        q, v = run.q[-1], run.v[-1]
+        memory = observer.update(memory, q, v, tau)
+    assert abs(memory.force - push) < 0.01 * push
 
 
 @pytest.mark.parametrize("make", [linkage, grasp, balls])

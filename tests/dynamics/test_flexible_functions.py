@@ -324,12 +324,18 @@ def test_the_state_space_model_has_the_mass_matrix_as_covariance_and_the_bias_fo
     close(np.array(means), ps.inverse_dynamics(model, known.q, known.v, 0.0 * known.v)[found.rates], 1e-11)
 
 
+def test_momentum_changes_by_its_own_forces_where_no_joint_force_acts(known):
+    model, q, v, h = known.model, known.q, known.v, 1e-5
+    ahead, back = (ps.estimation.generalized_momentum(model, known.moved(way * v, h), v) for way in (1.0, -1.0))
+    expected = (ahead - back) / (2.0 * h) - ps.bias(model, q, v)
+    close(ps.estimation.momentum_forces(model, q, v), expected, 1e-7)
+
+
 REFUSED = {
     "regressor": lambda k: ps.regressor(k.model, k.q, k.v, k.a),
     "scanned_forward_dynamics": lambda k: ps.estimation.scanned_forward_dynamics(k.model, k.q, k.v, k.tau),
     "square_root": lambda k: ps.estimation.forward_dynamics(k.model, k.q, k.v, k.tau, update="square_root"),
     "forward_errors": lambda k: ps.estimation.forward_errors(k.model, k.q, k.tau),
-    "momentum_forces": lambda k: ps.estimation.momentum_forces(k.model, k.q, k.v),
 }
 
 

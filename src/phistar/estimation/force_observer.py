@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.dynamics import jacobian
+from phistar.backends.links.link_sizes import has_wide_links
+from phistar.dynamics import coriolis_matrix, gravity_load, jacobian
 from phistar.errors import PhistarError, ShapeError
 from phistar.export import export_c
 from phistar.model import Model, require_tree
 from phistar.model.check import check_robot
 from phistar.operators.rate_letters import rate
 from phistar.short_repr import short_repr
+from phistar.spatial import times, transposed
 from phistar.stated import states
 
 
@@ -50,7 +52,8 @@ def generalized_momentum(model: Model, q: Any, v: Any) -> Array:
 def momentum_forces(model: Model, q: Any, v: Any) -> Array:
     """Rate of the joints' momentum where no joint force acts, C*θ̇ − 𝒢 = ℳ̇θ̇ − 𝒞 − 𝒢, in O(n).
 
-    ṗ = T + C*θ̇ − 𝒢 with C the Coriolis matrix of ℳ̇ = C + C* (`ps.coriolis_matrix`), which is never formed.
+    ṗ = T + C*θ̇ − 𝒢 with C the Coriolis matrix of ℳ̇ = C + C* (`ps.coriolis_matrix`), which is formed, in O(n²), only
+    of robots with bodies that bend and of mechanisms in independent rates.
 
     Parameters
     ----------
@@ -68,6 +71,8 @@ def momentum_forces(model: Model, q: Any, v: Any) -> Array:
     array([-19.62,  -4.9 ])
     """
     require_tree(model, "momentum_forces")
+    if has_wide_links(model):
+        return times(transposed(coriolis_matrix(model, q, v)), np.asanyarray(v)) - gravity_load(model, q)
     return momentum_forces.evaluate(model, q, {"v": v})
 
 
