@@ -19,6 +19,7 @@ from phistar.space.spacecraft_parts import (
     saturate as saturate,
 )
 from phistar.space.pointing import PointingControl as PointingControl
+from phistar.space.station_keeping import StationKeeping as StationKeeping
 from phistar.space.thrusters import (
     Plume as Plume,
     Thruster as Thruster,

@@ -1,4 +1,4 @@
-"""Fields of orbit in scene files: gravity along an orbit, thin air and sunlight on facets.
+"""Fields of orbit in scene files: gravity along an orbit, thin air, sunlight, thrusters and what fires them.
 
 [[fields]]
 kind = "orbital_gravity"
@@ -11,6 +11,10 @@ kind = "drag"
 altitude = 400e3
 density = 3e-12         # kg/m³
 facets = [{body = "base", area = 2.0, normal = [1.0, 0.0, 0.0]}]
+
+[[fields]]
+kind = "thrusters"      # then those that speak of them: "plume" and "station_keeping"
+thrusters = [{body = "base", position = [1.0, 0.0, 0.0], direction = [0.0, 1.0, 0.0], force = 5.0, least_time = 0.02}]
 """
 
 from __future__ import annotations
@@ -22,12 +26,14 @@ from typing import Any
 from phistar.errors import FileError
 from phistar.plant.field_kinds import FieldKind, register_field
 from phistar.plant.plant import Plant
-from phistar.plant.scene_schema import Entry, Text, Three
+from phistar.plant.scene_schema import Entry, Text, Three, Two
 from phistar.plant.scene_schema import Field as Described
 from phistar.plant.scene_sentences import validated
 from phistar.space.facets import SUNLIGHT, Drag, Facet, SolarPressure
 from phistar.space.gravity import OrbitalGravity
 from phistar.space.orbits import EARTH, Orbit
+from phistar.space.station_keeping import StationKeeping
+from phistar.space.thrusters import Plume, Thruster, Thrusters
 
 
 class OrbitEntry(Entry):
@@ -72,6 +78,41 @@ class SunlightEntry(Entry):
     facets: list[FacetEntry]
 
 
+class ThrusterEntry(Entry):
+    """A thruster on a body; see `ps.space.Thruster`."""
+
+    body: Text
+    position: Three
+    direction: Three
+    force: float
+    least_time: float = 0.0
+
+
+class ThrustersEntry(Entry):
+    """thrusters: see `ps.space.Thrusters`."""
+
+    name: Text = "thrusters"
+    thrusters: list[ThrusterEntry]
+
+
+class PlumeEntry(Entry):
+    """plume: see `ps.space.Plume`."""
+
+    of: Text = Described(default="thrusters", description="The name of thrusters that stand before it.")
+    body: Text
+    area: float
+    spread: float = 0.2
+
+
+class KeepingEntry(Entry):
+    """station_keeping: see `ps.space.StationKeeping`."""
+
+    of: Text = Described(default="thrusters", description="The name of thrusters that stand before it.")
+    period: float = 0.5
+    attitude_gains: Two = Described(default=[0.01, 0.2])
+    station_gains: Two = Described(default=[0.0, 0.0])
+
+
 def _orbit(entry: OrbitEntry, where: str) -> Orbit:
     by_state = entry.position is not None and entry.velocity is not None
     if (entry.altitude is None) != by_state or (entry.altitude is not None and (entry.position or entry.velocity)):
@@ -113,6 +154,41 @@ def _sunlight(settings: Mapping[str, Any], plant: Plant, where: str) -> SolarPre
     return SolarPressure(plant.model, _facets(entry.facets), _three(entry.sun), entry.pressure)
 
 
+def _thrusters(settings: Mapping[str, Any], plant: Plant, where: str) -> Thrusters:
+    entry = validated(ThrustersEntry, settings, where)
+    if any(isinstance(field, Thrusters) and field.name == entry.name for field in plant.fields):
+        raise FileError(
+            f"{where}, name: there are thrusters called {entry.name!r:.60} before; give these another name."
+        )
+    made = [Thruster(e.body, _three(e.position), _three(e.direction), e.force, e.least_time) for e in entry.thrusters]
+    return Thrusters(plant.model, made, entry.name)
+
+
+def _thrusters_named(name: str, plant: Plant, where: str) -> Thrusters:
+    known = {field.name: field for field in plant.fields if isinstance(field, Thrusters)}
+    if name not in known:
+        told = ", ".join(known) or "none"
+        raise FileError(f"{where}, of: thrusters that stand before it were expected ({told}); it is {name!r:.60}.")
+    return known[name]
+
+
+def _plume(settings: Mapping[str, Any], plant: Plant, where: str) -> Plume:
+    entry = validated(PlumeEntry, settings, where)
+    return Plume(_thrusters_named(entry.of, plant, where), plant.model, entry.body, entry.area, entry.spread)
+
+
+def _keeping(settings: Mapping[str, Any], plant: Plant, where: str) -> StationKeeping:
+    entry = validated(KeepingEntry, settings, where)
+    attitude, station = entry.attitude_gains, entry.station_gains
+    own = _thrusters_named(entry.of, plant, where)
+    return StationKeeping(own, plant.model, entry.period, (attitude[0], attitude[1]), (station[0], station[1]))
+
+
+def _keeping_table(field: StationKeeping) -> dict[str, Any]:
+    gains = {"attitude_gains": list(field.attitude_gains), "station_gains": list(field.station_gains)}
+    return {"of": field.thrusters.name, "period": field.period, **gains}
+
+
 def _facet_tables(facets: tuple[Facet, ...]) -> list[dict[str, Any]]:
     return [asdict(facet) for facet in facets]
 
@@ -143,3 +219,25 @@ register_field(
         },
     ),
 )
+register_field(
+    "thrusters",
+    FieldKind(
+        Thrusters,
+        _thrusters,
+        lambda field: {"name": field.name, "thrusters": [asdict(thruster) for thruster in field.thrusters]},
+    ),
+)
+register_field(
+    "plume",
+    FieldKind(
+        Plume,
+        _plume,
+        lambda field: {
+            "of": field.thrusters.name,
+            "body": field.body_name,
+            "area": field.area,
+            "spread": field.spread,
+        },
+    ),
+)
+register_field("station_keeping", FieldKind(StationKeeping, _keeping, _keeping_table))

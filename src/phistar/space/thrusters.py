@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.plant.fields import BodyMotions
 
+_NOTHING = 1e-12  # of full thrust: a wrench below it is rounding
 _MISSED = 1e-9  # of the wanted wrench: what an allocation may miss of it
 
 
@@ -76,9 +77,12 @@ class Thrusters:
     model : Model
         The plant's: `plant.model`.
     thrusters : sequence of Thruster
+    name : str
+        What plumes and station keeping in files call them.
     """
 
-    def __init__(self, model: Model, thrusters: Sequence[Thruster]) -> None:
+    def __init__(self, model: Model, thrusters: Sequence[Thruster], name: str = "thrusters") -> None:
+        self.name = name
         for thruster in thrusters:
             if thruster.body not in model.body_indices:
                 raise unknown("body", thruster.body, list(model.body_indices), model.name)
@@ -130,6 +134,19 @@ def allocate(thrusters: Sequence[Thruster], wrench: ArrayLike) -> Array:
     >>> ps.space.allocate(jets, [0, 0, 0, 1.0, 0, -0.5]).tolist()
     [0.5, 0.0, 0.0, 0.0, 0.0, 0.25]
     """
+    share, found = reach(thrusters, wrench)
+    wanted = np.round(np.asarray(wrench, dtype=float), 6).tolist()
+    if share < 1.0 - _MISSED:
+        raise PhistarError(
+            f"{len(found)} thrusters give {100 * share:.3g} % of the wrench {wanted}; ask for less, or add thrusters "
+            "that push that way."
+        )
+    return found
+
+
+def reach(thrusters: Sequence[Thruster], wrench: ArrayLike) -> tuple[float, Array]:
+    """How much of a wrench thrusters can give, from 0 to 1, and shares of full thrust (n,) that give that much with the
+    least propellant."""
     from scipy.optimize import linprog
 
     if len({thruster.body for thruster in thrusters}) != 1:
@@ -138,29 +155,18 @@ def allocate(thrusters: Sequence[Thruster], wrench: ArrayLike) -> Array:
     if wanted.shape != (6,) or not np.isfinite(wanted).all():
         raise ShapeError("A wrench of six finite numbers, [moment; force], was expected.")
     columns, count = np.array([thruster.wrench for thruster in thrusters]).T, len(thrusters)
-    size = float(np.abs(wanted).max())
-    if size == 0.0:
-        return np.zeros(count)
-    # The most of the wrench that they give, s ≤ 1 (maximized), then the least propellant for it.
-    most = linprog(
-        np.append(np.zeros(count), -1.0),
-        A_eq=np.hstack([columns, -wanted[:, None]]) / size,
-        b_eq=np.zeros(6),
-        bounds=[(0.0, 1.0)] * (count + 1),
-    )
-    share = float(most.x[-1]) if most.status == 0 else 0.0
-    if share < 1.0 - _MISSED:
-        raise PhistarError(
-            f"{count} thrusters give {100 * share:.3g} % of the wrench {np.round(wanted, 6).tolist()}; ask for less, "
-            "or add thrusters that push that way."
-        )
-    found = linprog(
-        [thruster.force for thruster in thrusters],
-        A_eq=columns / size,
-        b_eq=wanted / size,
-        bounds=[(0.0, 1.0)] * count,
-    )
-    return np.clip(found.x if found.status == 0 else most.x[:-1], 0.0, 1.0)
+    size, full = float(np.abs(wanted).max()), float(np.abs(columns).max())
+    if size < _NOTHING * full:
+        return 1.0, np.zeros(count)
+    # In shares of size/full all numbers are about one: the most of the wrench, s ≤ 1, then the least propellant for it.
+    square, wanted, bounds = columns / full, wanted / size, [(0.0, full / size)] * count
+    system = np.hstack([square, -wanted[:, None]])
+    most: Any = linprog(np.append(np.zeros(count), -1.0), A_eq=system, b_eq=np.zeros(6), bounds=[*bounds, (0.0, 1.0)])
+    share = float(most.x[-1])
+    share = 0.0 if share < _MISSED else 1.0 if share > 1.0 - _MISSED else share
+    found: Any = linprog([thruster.force for thruster in thrusters], A_eq=square, b_eq=share * wanted, bounds=bounds)
+    made = found.x if found.status == 0 else most.x[:-1]
+    return share, np.clip(made * size / full, 0.0, 1.0)
 
 
 @final
@@ -188,6 +194,7 @@ class Plume:
         if not (0.0 < area < np.inf and 0.0 < spread < np.pi):
             raise ModelError("A plume needs an area greater than 0 m² and a spread between 0 and π rad.")
         self.thrusters, self.body, self.area, self.spread = thrusters, model.body_indices[body], area, spread
+        self.body_name = body
         self.center = np.asarray(model.bodies[self.body].inertia.com)
 
     def wrenches(self, bodies: BodyMotions) -> Array:
