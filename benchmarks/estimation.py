@@ -16,9 +16,10 @@ from scipy.stats import chi2
 
 import phistar as ps
 from phistar.cli.benchmark.robots import build
+from phistar.estimation.free_body import FreeBody
 from phistar.estimation.pose_filter import PoseEstimate
 from phistar.estimation.sigma_points import slopes, small_displacements
-from phistar.spatial.rotations import exp
+from phistar.spatial.rotations import exp, from_quaternion
 
 WINDOWS, WINDOW = 100_000, 5
 
@@ -127,16 +128,20 @@ def poses() -> None:
     last = seen[-1, :, :3, 3].copy()
     seen[..., :3, 3] += place * rng.normal(size=(samples, runs, 3))
     seen[..., :3, :3] = seen[..., :3, :3] @ exp(turn * rng.normal(size=(samples, runs, 3)))
-    ratios = np.broadcast_to(np.log(moments[:2] / moments[2]), (runs, 2))
+    six, none = np.zeros((runs, 6)), np.zeros((runs, 3))
+    six[:, [0, 2, 5]] = moments
     drift = np.matmul(rotation, v[:, -1, 3:, None])[..., 0]
-    truth = PoseEstimate(0.0, last, q[:, -1, 3:7], drift, v[:, -1, :3], ratios, np.zeros(0), np.zeros(0))
-    body = ps.estimation.PoseFilter(place, turn, 1e-6, 1e-6, speed=0.1, spin=0.8, ratio=0.5, window=250)
+    unit = np.broadcast_to(np.eye(3), rotation.shape)
+    true = FreeBody(rotation, last, drift, v[:, -1, :3], six, none, unit, none)
+    truth = PoseEstimate(0.0, true, np.zeros(0), np.zeros(0))
+    body = ps.estimation.PoseFilter(place, turn, 1e-6, 1e-6, speed=0.1, spin=0.8, moment=0.3, window=250)
     found = body.run(0.1 * np.arange(samples), seen)[-1]
     away = found.away(truth)
     nees = np.einsum("ri,rij,rj->r", away, np.linalg.inv(found.covariance), away).mean()
     low, high = (chi2.ppf(p, 14 * runs) / runs for p in (0.025, 0.975))
     print(f"pose filter: NEES {nees:.2f}, 95 % band {low:.2f} to {high:.2f}; errors of axes after 20 s, medians")
-    begun = PoseEstimate(0.0, last, q[:, 0, 3:7], drift, v[:, 0, :3], ratios, np.zeros((runs, 14, 14)), np.zeros(0))
+    first = true._replace(turn=from_quaternion(q[:, 0, 3:7]), spin=v[:, 0, :3])
+    begun = PoseEstimate(0.0, first, np.zeros((runs, 14, 14)), np.zeros(0))
     spread = cramer_rao(body, begun, samples)
     for name, directions in (("spin in the world", _in_world), ("spin in the body", _in_body), ("momentum", _momentum)):
         off = _angles(directions(found), directions(truth))
@@ -183,8 +188,7 @@ def _in_world(x: PoseEstimate) -> np.ndarray:
 
 def _momentum(x: PoseEstimate) -> np.ndarray:
     """Directions in the world of the angular momentum, about which a body tumbles."""
-    moments = np.concatenate([np.exp(x.ratios), np.ones((*x.ratios.shape[:-1], 1))], axis=-1)
-    return _unit(np.matmul(x.pose[..., :3, :3], (moments * x.spin)[..., None])[..., 0])
+    return _unit(np.matmul(x.pose[..., :3, :3], (x.moments * x.spin)[..., None])[..., 0])
 
 
 def _angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:

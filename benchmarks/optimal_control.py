@@ -109,7 +109,7 @@ def peers(python: str, told: dict, found: ps.optimize.Solution) -> tuple[float, 
 
 def compare(name: str, problem: ps.optimize.Problem, told: dict, python: str) -> None:
     swing = name == "acrobot"
-    settings = {"iterations": 500, "tolerance": 1e-12 if swing else 1e-9}
+    settings = {"iterations": 500, "tolerance": 1e-12 if swing else 1e-9, "second_order": swing}
     repeats = 3 if name == "talos" or swing else REPEATS
     told |= {"robot": name, "iterations": settings["iterations"], "repeats": repeats}
     found, best = problem.solve(**settings), np.inf

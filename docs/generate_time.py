@@ -59,7 +59,7 @@ def spheres(folder: Path) -> None:
 
 
 def pose_filter(folder: Path) -> None:
-    """Spin and inertia ratios as they become known, with three standard deviations."""
+    """Spin and moments of inertia as they become known, with three standard deviations."""
     made = example("satellite_pose_filter")
     times, found, truth = made["times"], made["found"], made["run"].v[::10, :3]
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
@@ -70,11 +70,11 @@ def pose_filter(folder: Path) -> None:
         left.fill_between(times, -np.degrees(spread), np.degrees(spread), color=color, alpha=0.12)
     left.set(xlabel="time [s]", ylabel="error of the spin [°/s]", ylim=(-8, 8))
     for i, color in enumerate((WARM, COOL)):
-        mean, spread = (np.array(x) for x in zip(*((y.ratios[i], y.covariance[12 + i, 12 + i] ** 0.5) for y in found)))
-        right.plot(times, mean, color=color, lw=1.2, label=f"ln J{'₁₂'[i]}/J₃")
+        mean, spread = (np.array(x) for x in zip(*((y.moments[i], y.covariance[12 + i, 12 + i] ** 0.5) for y in found)))
+        right.plot(times, mean, color=color, lw=1.2, label=f"J{'₁₂'[i]} over the mean")
         right.fill_between(times, mean - 3 * spread, mean + 3 * spread, color=color, alpha=0.12)
-        right.axhline(np.log(made["moments"][i] / made["moments"][2]), color=color, lw=0.8, ls=":")
-    right.set(xlabel="time [s]", ylim=(-1, 1.6))
+        right.axhline(made["moments"][i] / made["moments"].mean(), color=color, lw=0.8, ls=":")
+    right.set(xlabel="time [s]", ylim=(0.4, 1.8))
     finish(figure, folder / "pose_filter.png")
 
 

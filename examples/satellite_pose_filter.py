@@ -23,6 +23,6 @@ found = body.run(times, seen)
 for k in (10, 50, len(times) - 1):
     spin, truth = found[k].spin, run.v[10 * k, :3]
     angle = np.degrees(np.arccos(spin @ truth / np.linalg.norm(spin) / np.linalg.norm(truth)))
-    ratios = np.exp(found[k].ratios)
+    ratios = found[k].moments / found[k].moments[2]
     print(f"{times[k]:4.1f} s: spin axis {angle:.2f}° off, J₁/J₃ {ratios[0]:.2f}, J₂/J₃ {ratios[1]:.2f}")
 print(f"truth: J₁/J₃ {moments[0] / moments[2]:.2f}, J₂/J₃ {moments[1] / moments[2]:.2f}")

@@ -8,7 +8,8 @@ import phistar as ps
 from phistar.capture import estimate
 from phistar.capture.robot import Arms
 from phistar.capture.settings import Settings
-from phistar.estimation.sighted_body import Belief, forecast, unpacked
+from phistar.estimation.free_body import FreeBody
+from phistar.estimation.sighted_body import forecast, unpacked
 from phistar.spatial.rotations import exp, log, to_quaternion
 from tests.capture.grapple_layout import LAYOUT
 
@@ -74,7 +75,7 @@ def test_noise_is_averaged_as_far_as_the_covariance_says(sight):
 
 def test_where_the_frame_is_stays_known_though_where_the_mass_centre_is_does_not(sight):
     *_, spread, belief = followed(sight, 1.5, 0.04, np.random.default_rng(0))
-    at = forecast(Belief.of(belief), spread, 0.0, np.zeros(2))
+    at = forecast(FreeBody.of(belief), spread, 0.0, np.zeros(2))
     assert at[1] < 0.002 / 8 and np.linalg.eigvalsh(spread[18:21, 18:21])[-1] > 0.05**2
 
 

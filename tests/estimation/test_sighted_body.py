@@ -5,21 +5,10 @@ import pytest
 from scipy.stats import chi2
 
 from phistar.capture.prediction import tumble
-from phistar.estimation.sighted_body import (
-    ERRORS,
-    Base,
-    Belief,
-    forecast,
-    packed,
-    propagated,
-    sighted,
-    small_turn,
-    tensor,
-    touched,
-    unpacked,
-)
+from phistar.estimation.free_body import ERRORS, FreeBody, tensor
+from phistar.estimation.sighted_body import Base, forecast, packed, propagated, sighted, touched, unpacked
 from phistar.spatial import to_quaternion
-from phistar.spatial.rotations import exp
+from phistar.spatial.rotations import exp, log
 
 PLACE, TURN, SPEED, SPIN = 0.002, 0.005, 0.002, 0.002
 SIGHTING = np.array([PLACE, TURN, SPIN, SPEED])
@@ -34,7 +23,7 @@ def the_body(rng):
     spin = 0.25 * rng.standard_normal(3)
     place, velocity = np.array([0.5, 0.1, 0.0]), np.array([0.01, -0.02, 0.0])
     turn = exp(rng.standard_normal(3))
-    return Belief(turn, place, velocity, spin, six, com, exp(0.02 * rng.standard_normal(3)), shift)
+    return FreeBody(turn, place, velocity, spin, six, com, exp(0.02 * rng.standard_normal(3)), shift)
 
 
 def sightings(body, times, noise, rng):
@@ -54,15 +43,6 @@ def sightings(body, times, noise, rng):
     return np.array(rows), body._replace(**state)
 
 
-def away(found, truth):
-    """The errors (27,) that take one belief to the other."""
-    turn, misturn = small_turn(found.turn.T @ truth.turn), small_turn(truth.misturn @ found.misturn.T)
-    parts = [truth.place - found.place, turn, truth.velocity - found.velocity, truth.spin - found.spin]
-    return np.concatenate(
-        [*parts, truth.inertia - found.inertia, truth.com - found.com, misturn, truth.shift - found.shift]
-    )
-
-
 def followed(seed, seconds=3.0, step=0.02, noise=1.0, spoiled=1.0):
     rng = np.random.default_rng(seed)
     body = the_body(rng)
@@ -80,14 +60,14 @@ def followed(seed, seconds=3.0, step=0.02, noise=1.0, spoiled=1.0):
 
 def test_a_belief_that_is_right_stays_right():
     belief, _, truth, _ = followed(0, noise=0.0, spoiled=0.0, step=0.004)
-    assert np.abs(away(belief, truth)).max() < 1e-5
+    assert np.abs(belief.away(truth)).max() < 1e-5
 
 
 def test_errors_and_innovations_are_as_large_as_the_covariance_says():
     runs, nees, nis = 16, [], []
     for seed in range(runs):
         belief, P, truth, own = followed(seed)
-        e = away(belief, truth)
+        e = belief.away(truth)
         nees.append(e @ np.linalg.solve(P, e))
         nis.append(own[1:].mean())
     low, high = (chi2.ppf(p, ERRORS * runs) / runs for p in (0.005, 0.995))
@@ -120,7 +100,7 @@ def test_touch_finds_the_constant_error_of_sightings_across_the_faces(seed):
         grip[:3, 3] = belief.turn.T @ (where - belief.place)
     after, spread, _ = touched(belief, P, grips, planned, (0.002, 0.0005))
     normal = planned[0, :3, 2]
-    wrong = small_turn(after.turn.T @ truth.turn)
+    wrong = log(after.turn.T @ truth.turn)
     assert np.linalg.norm(np.cross(normal, wrong)) < 0.006
     assert abs(normal @ after.turn.T @ (truth.place - after.place)) < 0.001
     assert np.linalg.eigvalsh(spread)[0] > 0.0
@@ -130,9 +110,3 @@ def test_covariances_pack_and_unpack():
     P = np.arange(ERRORS**2, dtype=float).reshape(ERRORS, ERRORS)
     P = P + P.T
     np.testing.assert_array_equal(unpacked(packed(P)), P)
-
-
-def test_beliefs_are_rows():
-    body = the_body(np.random.default_rng(1))
-    for one, other in zip(Belief.of(body.row), body, strict=True):
-        np.testing.assert_array_equal(one, other)

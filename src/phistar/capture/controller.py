@@ -36,7 +36,8 @@ from phistar.capture.settings import GAINS, Settings, stable_gains
 from phistar.control.sampled import Command
 from phistar.control.supervisor import Supervisor
 from phistar.errors import FileError
-from phistar.estimation.sighted_body import Belief, forecast, packed, touched, unpacked
+from phistar.estimation.free_body import FreeBody
+from phistar.estimation.sighted_body import forecast, packed, touched, unpacked
 from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.spatial import to_quaternion
@@ -157,7 +158,7 @@ class CaptureController:
     def _begun(self, memory: Memory, sensed: Mapping[str, Any]) -> Memory:
         home, seen = self.arms.angles_sensed(sensed), np.asarray(sensed[self.arms.layout.target_reading])
         belief, spread = estimate.first_sight(seen, self._base(sensed), self.settings)
-        now = estimate.as_carrier(Belief.of(belief), memory.center)
+        now = estimate.as_carrier(FreeBody.of(belief), memory.center)
         memory = memory._replace(home=home, way=_resting_at(home), object=now, carrier=now, begun=True)
         return memory._replace(belief=belief, covariance=spread)
 
@@ -199,7 +200,7 @@ class CaptureController:
 
     def _asked(self, memory: Memory, t: float, sensed: Mapping[str, Any], around: float | None) -> Memory:
         """Memory with a new plan, or with its refusal."""
-        belief, spread = Belief.of(memory.belief), unpacked(memory.covariance)
+        belief, spread = FreeBody.of(memory.belief), unpacked(memory.covariance)
         com, inertia = belief.com, estimate.possible_inertia(belief.inertia)
         frame = estimate.in_base(estimate.recentred(memory.object, -memory.center), self._base(sensed))
         memory = memory._replace(object=estimate.recentred(memory.object, com - memory.center), center=com)
@@ -299,7 +300,7 @@ class CaptureController:
 
     def _felt(self, memory: Memory, plan: Plan, grips: np.ndarray, sensed: Mapping[str, Any]) -> Memory:
         """Memory after the hands lie on their places, which tells where those are."""
-        belief, spread, delay = Belief.of(memory.belief), unpacked(memory.covariance), self.settings.delay
+        belief, spread, delay = FreeBody.of(memory.belief), unpacked(memory.covariance), self.settings.delay
         now = seen_from(estimate.recentred(memory.object, -memory.center), grips)
         there = touching_poses(self.arms, plan.contact)
         after, spread, _ = touched(belief, spread, touching_poses(self.arms, now, sensed), there, TOUCH)

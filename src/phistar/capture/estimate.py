@@ -19,18 +19,8 @@ from phistar.capture.paths import CARRIER_ROWS, carried
 from phistar.capture.robot import SIGHT_ROWS, Arms
 from phistar.capture.settings import Settings
 from phistar.compiled import compile
-from phistar.estimation.sighted_body import (
-    BELIEF_ROWS,
-    ERRORS,
-    PACKED,
-    Base,
-    Belief,
-    packed,
-    propagated,
-    sighted,
-    tensor,
-    unpacked,
-)
+from phistar.estimation.free_body import ERRORS, ROWS, FreeBody, tensor
+from phistar.estimation.sighted_body import PACKED, Base, packed, propagated, sighted, unpacked
 from phistar.model import Model
 from phistar.spatial import cross, from_quaternion, skew
 
@@ -64,7 +54,7 @@ def compiled_sight(arms: Arms) -> Sight:
 
 @lru_cache(maxsize=8)
 def _compiled(model: Model) -> Sight:
-    rows = {"belief": BELIEF_ROWS, "covariance": PACKED, "seen": SIGHT_ROWS, "base": SIGHT_ROWS}
+    rows = {"belief": ROWS, "covariance": PACKED, "seen": SIGHT_ROWS, "base": SIGHT_ROWS}
     rows |= {"noises": NOISES, "times": TIMES, "center": 3, "carrier": CARRIER_ROWS}
     rows |= {"coast": 3}
     follow, carry = (compile(function, model, rows=rows).kernel.function for function in (_follow, on_base))
@@ -96,7 +86,7 @@ def first_sight(seen: np.ndarray, base: np.ndarray, settings: Settings) -> tuple
     spin = from_there.spin + from_there.axes @ seen[7:10]
     speed = from_there.velocity + cross(from_there.spin, arm) + from_there.axes @ seen[10:13]
     six, none = np.array(BALL), np.zeros(3)
-    belief = Belief(turn, from_there.origin + arm, speed, turn.T @ spin, six, none, np.eye(3), none)
+    belief = FreeBody(turn, from_there.origin + arm, speed, turn.T @ spin, six, none, np.eye(3), none)
     # What errors of place, attitude and spin have in common with those of sightings.
     H = np.eye(ERRORS)
     H[0:3, 24:27], H[3:6, 21:24] = -from_there.axes, -turn.T @ from_there.axes
@@ -108,14 +98,14 @@ def first_sight(seen: np.ndarray, base: np.ndarray, settings: Settings) -> tuple
 
 def _follow(belief: Any, covariance: Any, seen: Any, base: Any, noises: Any, times: Any, center: Any) -> Any:
     h, delay = times[:1], times[1:2]
-    before, P = propagated(Belief.of(belief), unpacked(covariance), h, noises[4:])
+    before, P = propagated(FreeBody.of(belief), unpacked(covariance), h, noises[4:])
     after, P, nis = sighted(before, P, seen, Base.of(base, delay), noises[:4])
     state = as_carrier(after.later(delay), center)
     twist = in_base(state, base)[12:]
     return {"belief_out": after.row, "covariance_out": packed(P), "state": state, "twist": twist, "nis": nis / SEEN}
 
 
-def as_carrier(belief: Belief, center: Any) -> Any:
+def as_carrier(belief: FreeBody, center: Any) -> Any:
     """A point (3,) of the object as a carrier (18,) in the world."""
     arm, spin = np.matmul(belief.turn, center), np.matmul(belief.turn, belief.spin)
     return np.concatenate([belief.turn.reshape(9), belief.place + arm, spin, belief.velocity + cross(spin, arm)])

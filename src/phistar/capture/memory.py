@@ -10,7 +10,8 @@ from phistar.capture.phase_law import LawRows
 from phistar.capture.planner import Plan
 from phistar.capture.settings import Settings
 from phistar.control.supervisor import State
-from phistar.estimation.sighted_body import BELIEF_ROWS, PACKED
+from phistar.estimation.free_body import ROWS
+from phistar.estimation.sighted_body import PACKED
 
 
 class Memory(NamedTuple):
@@ -20,7 +21,7 @@ class Memory(NamedTuple):
     time: float  # of the last sample
     object: np.ndarray  # (18,) its `center` as estimated, a carrier in the world,
     twist: np.ndarray  # (6,) and as the base sees it move
-    belief: np.ndarray  # (39,) of it at the last sighting, see `estimation.sighted_body`,
+    belief: np.ndarray  # (39,) of it at the last sighting, see `estimation.free_body`,
     covariance: np.ndarray  # (378,) and how well that is known
     surprise: float  # NIS of the sightings of the last moment, over its mean: how little they are as was believed
     center: np.ndarray  # (3,) the point of it that is followed: its mass centre as the plan has it
@@ -56,7 +57,7 @@ def first_memory(decision: State, rows: LawRows, settings: Settings, fingers: tu
         time=never,
         object=still,
         twist=six,
-        belief=np.zeros(BELIEF_ROWS),
+        belief=np.zeros(ROWS),
         covariance=np.zeros(PACKED),
         surprise=1.0,
         center=np.zeros(3),

@@ -1,10 +1,11 @@
-"""A free body from noisy poses: place, attitude, velocity, spin and inertia ratios, by a Kalman filter on the manifold.
+"""A free body from noisy poses: place, attitude, velocity, spin and moments of inertia, by a Kalman filter on its
+manifold.
 
-Between sightings the body drifts and tumbles: ω̇ = J⁻¹(Jω × ω) with J's principal axes those of the body and its scale
-unknown, J ~ diag(e^k₁, e^k₂, 1). Errors are [δp; δθ; δv; δω; δk], attitudes q ⊗ exp(δθ), 14 numbers; the flow is
-followed at states moved along them: by differences for the extended filter, at sigma points for the unscented one.
+Between sightings the body (`free_body.py`) drifts and tumbles about its origin, its principal axes those of its frame.
+Of its 27 errors 14 are unknown here, [δp; δθ; δv; δω; δJ₁; δJ₂] with J₁ + J₂ + J₃ = 3; the flow is followed at states
+moved along them: by differences for the extended filter, at sigma points for the unscented one.
 
-While spin and ratios are barely known, a filter that linearizes each sighting once takes for knowledge what is not.
+While spin and moments are barely known, a filter that linearizes each sighting once takes for knowledge what is not.
 So the first sightings are kept, and now and then the state at the first of them is found from all, linearized anew
 (by Gauss and Newton's method); after `window` sightings the filter goes on alone.
 """
@@ -19,13 +20,16 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.errors import PhistarError, ShapeError
-from phistar.estimation.sigma_points import moments, sigma_points, slopes, small_displacements
+from phistar.estimation.free_body import FreeBody
+from phistar.estimation.sighted_body import accelerations, corrected, off
+from phistar.estimation.sigma_points import carried, slopes, small_displacements
 from phistar.short_repr import short_repr
-from phistar.spatial import conjugate, cross, from_quaternion, multiply, to_quaternion
-from phistar.spatial.rotations import exp_quaternion, log_quaternion
 
 ERRORS = 14
-TURN = 0.05  # rad, that an integration step may turn by
+KNOWN_BY = np.array([*range(12), 12, 14])  # which errors of a free body they are: of J its xx and yy
+SPREAD = np.eye(27)[:, KNOWN_BY]  # and how a free body changes with them: zz makes up for both
+SPREAD[17, 12:] = -1.0
+TURN = 0.1  # rad, that an integration step may turn by
 NEWTON_STEPS = 10
 
 
@@ -42,44 +46,46 @@ class Beginning:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class PoseEstimate:
-    """A body at time `t`: `pose` (…, 4, 4), `velocity` (…, 3) in world axes, `spin` (…, 3) in the body's, `ratios`
-    (…, 2) = ln J₁/J₃, ln J₂/J₃; `covariance` (…, 14, 14) of [p; θ; v; ω; ratios], θ and ω in the body's axes; `nis`
-    (…) of the last pose, chi-squared with six degrees of freedom. `begin`: the first sightings while kept."""
+    """A body at time `t`: `pose` (…, 4, 4), `velocity` (…, 3) in world axes, `spin` (…, 3) in the body's, `moments`
+    (…, 3) of inertia over their mean; `covariance` (…, 14, 14) of [p; θ; v; ω; J₁; J₂], θ and ω in the body's axes;
+    `nis` (…) of the last pose, chi-squared with six degrees of freedom. `begin`: the first sightings while kept."""
 
     t: float
-    position: Array
-    quaternion: Array
-    velocity: Array
-    spin: Array
-    ratios: Array
+    body: FreeBody
     covariance: Array
     nis: Array
     begin: Beginning | None = None
 
     @property
     def pose(self) -> Array:
-        made = np.zeros((*self.position.shape[:-1], 4, 4))
-        made[..., :3, :3], made[..., :3, 3], made[..., 3, 3] = from_quaternion(self.quaternion), self.position, 1.0
+        made = np.zeros((*self.body.place.shape[:-1], 4, 4))
+        made[..., :3, :3], made[..., :3, 3], made[..., 3, 3] = self.body.turn, self.body.place, 1.0
         return made
+
+    @property
+    def velocity(self) -> Array:
+        return self.body.velocity
+
+    @property
+    def spin(self) -> Array:
+        return self.body.spin
+
+    @property
+    def moments(self) -> Array:
+        return self.body.inertia[..., [0, 2, 5]]
 
     def moved(self, error: Any) -> PoseEstimate:
         """The estimate with its errors (…, 14) added."""
-        e = np.asarray(error)
-        turned = multiply(self.quaternion, exp_quaternion(e[..., 3:6]))
-        velocity, spin = self.velocity + e[..., 6:9], self.spin + e[..., 9:12]
-        parts = {"position": self.position + e[..., :3], "quaternion": turned, "velocity": velocity, "spin": spin}
-        return replace(self, **parts, ratios=self.ratios + e[..., 12:])
+        return replace(self, body=self.body.moved(np.asarray(error) @ SPREAD.T))
 
     def away(self, other: PoseEstimate) -> Array:
         """The errors (…, 14) that take this estimate to another."""
-        turn = _turn(self.quaternion, other.quaternion)
-        parts = other.position - self.position, turn, other.velocity - self.velocity, other.spin - self.spin
-        return np.concatenate([*parts, other.ratios - self.ratios], axis=-1)
+        return self.body.away(other.body)[..., KNOWN_BY]
 
 
 @dataclass(frozen=True)
 class PoseFilter:
-    """A tumbling body's pose, velocity, spin and inertia ratios, from noisy poses; batches of bodies at once.
+    """A tumbling body's pose, velocity, spin and moments of inertia, from noisy poses; batches of bodies at once.
 
     Parameters
     ----------
@@ -87,8 +93,8 @@ class PoseFilter:
         Standard deviations of each coordinate of a sighting: m, and rad about the body's axes.
     acceleration, angular_acceleration : float
         Spectral densities of what else moves the body: m/s² and rad/s² per √Hz.
-    speed, spin, ratio : float
-        Standard deviations at the start: m/s, rad/s, and of ln J₁/J₃.
+    speed, spin, moment : float
+        Standard deviations at the start: m/s, rad/s, and of each moment of inertia over their mean, about one.
     gravity : (3,)
         m/s²; none by default.
     method : "ukf" or "ekf"
@@ -114,7 +120,7 @@ class PoseFilter:
     angular_acceleration: float = 1e-5
     speed: float = 1.0
     spin: float = 1.0
-    ratio: float = 0.5
+    moment: float = 0.3
     gravity: tuple[float, float, float] = (0.0, 0.0, 0.0)
     method: str = "ukf"
     window: int = 150
@@ -122,19 +128,22 @@ class PoseFilter:
     def __post_init__(self) -> None:
         if self.method not in ("ukf", "ekf"):
             raise PhistarError(f"A pose filter is 'ukf' or 'ekf', not {self.method!r:.50}.")
-        for name in ("position_noise", "rotation_noise", "speed", "spin", "ratio"):
+        for name in ("position_noise", "rotation_noise", "speed", "spin", "moment"):
             if not 0.0 < getattr(self, name) < np.inf:
                 raise ShapeError(f"A pose filter's {name} must be positive; it is {getattr(self, name)!r:.50}.")
 
     def start(self, pose: Any, t: float = 0.0) -> PoseEstimate:
         """The estimate at the first sighting: there, at rest as far as is known."""
-        position, quaternion = _sighted(pose)
-        sizes = [self.position_noise, self.rotation_noise, self.speed, self.spin, self.ratio]
-        diagonal = np.repeat(np.square(sizes), (3, 3, 3, 3, 2))
-        batch, nothing = position.shape[:-1], np.zeros(position.shape)
-        spread = np.broadcast_to(np.diag(diagonal), (*batch, ERRORS, ERRORS)).copy()
-        ratios, nis = np.zeros((*batch, 2)), np.full(batch, np.nan)
-        made = PoseEstimate(float(t), position, quaternion, nothing, nothing.copy(), ratios, spread, nis)
+        place, turn = _sighted(pose)
+        batch, nothing = place.shape[:-1], np.zeros(place.shape)
+        unit = np.broadcast_to(np.eye(3), turn.shape)
+        six = np.broadcast_to([1.0, 0.0, 1.0, 0.0, 0.0, 1.0], (*batch, 6))
+        body = FreeBody(turn, place, nothing, nothing, six, nothing, unit, nothing)
+        sizes = [self.position_noise, self.rotation_noise, self.speed, self.spin, self.moment]
+        spread = np.diag(np.repeat(np.square(sizes), (3, 3, 3, 3, 2)))
+        spread[12, 13] = spread[13, 12] = -0.5 * self.moment**2  # of three alike whose sum is known
+        spread = np.broadcast_to(spread, (*batch, ERRORS, ERRORS)).copy()
+        made = PoseEstimate(float(t), body, spread, np.full(batch, np.nan))
         return replace(made, begin=Beginning(made, made, ())) if self.window > 1 else made
 
     def predict(self, estimate: PoseEstimate, t: float) -> PoseEstimate:
@@ -144,27 +153,25 @@ class PoseFilter:
             raise PhistarError(f"Sightings come in the order of time; {t:g} s is before {estimate.t:g} s.")
         if h == 0.0:
             return estimate
-        mean, spread = (self._unscented if self.method == "ukf" else self._extended)(estimate, h)
-        return replace(mean, t=float(t), covariance=spread + self._noise(h))
+        after = self.flow(estimate, h)
+
+        def ends(displaced: np.ndarray) -> np.ndarray:
+            return after.away(self.flow(estimate.moved(displaced), h))
+
+        shift, spread = carried(estimate.covariance, ends, self.method == "ukf")
+        return replace(after.moved(shift), t=float(t), covariance=spread + self._noise(h))
 
     def update(self, estimate: PoseEstimate, t: float, pose: Any) -> PoseEstimate:
         """The estimate after a sighting (…, 4, 4) at time t."""
         before = self.predict(estimate, t)
-        position, quaternion = _sighted(pose)
-        turn = _turn(before.quaternion, quaternion)
-        e = np.concatenate([position - before.position, turn], axis=-1)
-        noise = np.diag(np.repeat(np.square([self.position_noise, self.rotation_noise]), 3))
-        P = before.covariance
-        D = P[..., :6, :6] + noise
-        gain = np.swapaxes(np.linalg.solve(D, P[..., :6, :]), -1, -2)
-        nis = np.sum(e * np.linalg.solve(D, e[..., None])[..., 0], axis=-1)
-        kept = np.eye(ERRORS) - np.concatenate([gain, np.zeros((*gain.shape[:-1], ERRORS - 6))], axis=-1)
-        spread = kept @ P @ np.swapaxes(kept, -1, -2) + gain @ noise @ np.swapaxes(gain, -1, -2)  # R87 eq. 51
-        after = before.moved(np.matmul(gain, e[..., None])[..., 0])
-        after, begin = replace(after, covariance=spread, nis=nis), estimate.begin
+        place, turn = _sighted(pose)
+        seen, sizes = np.eye(6, ERRORS), np.repeat([self.position_noise, self.rotation_noise], 3)
+        step, spread, nis = corrected(before.covariance, seen, off(before.body, place, turn), sizes)
+        nis = nis[..., 0]
+        after, begin = replace(before.moved(step), covariance=spread, nis=nis), estimate.begin
         if begin is None or len(begin.sightings) + 2 > self.window:
             return replace(after, begin=None)
-        begin = replace(begin, sightings=(*begin.sightings, (float(t), position, quaternion)))
+        begin = replace(begin, sightings=(*begin.sightings, (float(t), place, turn)))
         if not _is_due(len(begin.sightings)):
             return replace(after, begin=begin)
         return self._fitted(self._fitted(begin, nis).begin or begin, nis)
@@ -187,10 +194,10 @@ class PoseFilter:
         slope = np.matmul(curve, found.away(believed)[..., None])[..., 0]
         ends, ahead, F = found.moved(small_displacements(found.covariance.shape[:-1])), found, np.eye(ERRORS)
         path = [(ahead, F)]
-        for time, position, quaternion in begin.sightings:
+        for time, place, turn in begin.sightings:
             h, ends = time - ahead.t, self.flow(ends, time - ahead.t)
             ahead = replace(self.flow(ahead, h), t=time)
-            e = np.concatenate([position - ahead.position, _turn(ahead.quaternion, quaternion)], axis=-1)
+            e = off(ahead.body, place, turn)
             F = slopes(ahead.away(ends))
             path.append((ahead, F))
             weighted = weight[:, None] * F[..., :6, :]
@@ -223,56 +230,21 @@ class PoseFilter:
         return found
 
     def flow(self, x: PoseEstimate, h: float) -> PoseEstimate:
-        """The body a time h later, left to itself: by Runge and Kutta's method on spin and attitude."""
-        fall = np.asarray(self.gravity, dtype=float)
+        """The body a time h later, left to itself."""
         fastest = float(np.max(np.linalg.norm(x.spin, axis=-1), initial=0.0))
         count = min(max(1, int(np.ceil(fastest * h / TURN))), 200)
-        moments = np.concatenate([np.exp(x.ratios), np.ones((*x.ratios.shape[:-1], 1))], axis=-1)
-
-        def rates(turn: np.ndarray, spin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            around = np.concatenate([spin, np.zeros((*spin.shape[:-1], 1))], axis=-1)
-            return 0.5 * multiply(turn, around), cross(moments * spin, spin) / moments
-
-        turn, spin, step = x.quaternion, x.spin, h / count
+        body = x.body
         for _ in range(count):
-            a = rates(turn, spin)
-            b = rates(turn + 0.5 * step * a[0], spin + 0.5 * step * a[1])
-            c = rates(turn + 0.5 * step * b[0], spin + 0.5 * step * b[1])
-            d = rates(turn + step * c[0], spin + step * c[1])
-            turn = turn + step / 6 * (a[0] + 2 * b[0] + 2 * c[0] + d[0])
-            spin = spin + step / 6 * (a[1] + 2 * b[1] + 2 * c[1] + d[1])
-            turn = turn / np.linalg.norm(turn, axis=-1, keepdims=True)
-        position = x.position + h * x.velocity + 0.5 * h * h * fall
-        return replace(x, position=position, quaternion=turn, velocity=x.velocity + h * fall, spin=spin)
-
-    def _extended(self, x: PoseEstimate, h: float) -> tuple[PoseEstimate, np.ndarray]:
-        after = self.flow(x, h)
-        F = slopes(after.away(self.flow(x.moved(small_displacements(x.covariance.shape[:-1])), h)))
-        return after, F @ x.covariance @ np.swapaxes(F, -1, -2)
-
-    def _unscented(self, x: PoseEstimate, h: float) -> tuple[PoseEstimate, np.ndarray]:
-        ends, center = self.flow(x.moved(sigma_points(x.covariance)), h), self.flow(x, h)
-        shift, spread = moments(center.away(ends))
-        return center.moved(shift), spread
+            body = body.later(h / count, np.asarray(self.gravity, dtype=float))
+        return replace(x, body=body)
 
     def _noise(self, h: float) -> np.ndarray:
-        made, unit = np.zeros((ERRORS, ERRORS)), np.eye(3)
-        for at, size in ((0, self.acceleration), (3, self.angular_acceleration)):
-            place, rate_at = slice(at, at + 3), slice(at + 6, at + 9)
-            made[place, place] = size**2 * h**3 / 3.0 * unit
-            made[place, rate_at] = made[rate_at, place] = size**2 * h**2 / 2.0 * unit
-            made[rate_at, rate_at] = size**2 * h * unit
-        return made
+        return accelerations(np.array([h]), np.array([self.acceleration, self.angular_acceleration]), ERRORS)
 
 
 def _is_due(count: int) -> bool:
     """Whether so many sightings are fitted together: each one at first, then at every quarter more."""
     return count <= 5 or int(np.log(count) / np.log(1.25)) > int(np.log(count - 1) / np.log(1.25))
-
-
-def _turn(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """The rotation vector, in the first one's axes, between two attitudes."""
-    return log_quaternion(multiply(conjugate(before), after))
 
 
 def _sighted(pose: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -285,4 +257,4 @@ def _sighted(pose: Any) -> tuple[np.ndarray, np.ndarray]:
     turn = found[..., :3, :3]
     if np.abs(np.matmul(turn, np.swapaxes(turn, -1, -2)) - np.eye(3)).max() > 1e-6:
         raise ShapeError("A sighting's rotation is not orthogonal.")
-    return found[..., :3, 3].copy(), to_quaternion(turn)
+    return found[..., :3, 3].copy(), turn.copy()

@@ -17,6 +17,7 @@ from phistar.array_types import Array
 from phistar.dynamics import forward_dynamics
 from phistar.errors import InfeasibleError, PhistarError, ShapeError
 from phistar.estimation.sigma_points import (
+    carried,
     cross_covariance,
     moments,
     sigma_points,
@@ -141,16 +142,14 @@ class RobotFilter:
         if h == 0.0:
             return estimate
         forces = self.model.checked(np.broadcast_to(tau, estimate.v.shape), self.model.nv, "tau")
-        after, P = self._flow(estimate, h, forces), estimate.covariance
-        if self.method == "ukf":
-            ends = self._flow(estimate.moved(sigma_points(P)), h, forces)
-            shift, spread = moments(after.away(ends.q, ends.v))
-            after = after.moved(shift)
-        else:
-            ends = self._flow(estimate.moved(small_displacements(P.shape[:-1])), h, forces)
-            F = slopes(after.away(ends.q, ends.v))
-            spread = F @ P @ np.swapaxes(F, -1, -2)
-        return replace(after, t=float(t), covariance=spread + self._process(h))
+        after = self._flow(estimate, h, forces)
+
+        def ends(displaced: np.ndarray) -> np.ndarray:
+            end = self._flow(estimate.moved(displaced), h, forces)
+            return after.away(end.q, end.v)
+
+        shift, spread = carried(estimate.covariance, ends, self.method == "ukf")
+        return replace(after.moved(shift), t=float(t), covariance=spread + self._process(h))
 
     def update(self, estimate: RobotEstimate, t: float, y: Any, tau: Any = 0.0) -> RobotEstimate:
         """The estimate after a measurement y (…, m) at time t, joint forces tau (…, nv) having been held until then;

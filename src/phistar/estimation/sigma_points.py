@@ -7,6 +7,8 @@ near the mean.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 SMALL = 1e-5  # displacements of differences
@@ -41,6 +43,15 @@ def moments(away: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     spread = cross_covariance(away - shift, away - shift)
     correction = (1.0 - 1.0 / SCALE + 3.0 - SCALE) * shift[..., :, None] * shift[..., None, :]
     return shift, spread + correction
+
+
+def carried(covariance: np.ndarray, ends: Any, unscented: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Shift of the mean (…, n) and covariance (…, n, n) after a flow that leads displacements (2n, …, n) to errors
+    `ends(displacements)` about where the mean goes: at sigma points, or by F P F* with the flow's slopes."""
+    if unscented:
+        return moments(ends(sigma_points(covariance)))
+    F = slopes(ends(small_displacements(covariance.shape[:-1])))
+    return np.zeros(covariance.shape[:-1]), F @ covariance @ np.swapaxes(F, -1, -2)
 
 
 def cross_covariance(left: np.ndarray, right: np.ndarray) -> np.ndarray:

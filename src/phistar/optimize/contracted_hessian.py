@@ -1,9 +1,9 @@
 """Second derivatives of forward dynamics, contracted with weights: from those of inverse dynamics, no tensors.
 
-With ID(q, v, a) = T at a = FD(q, v, T), μ = ℳ⁻¹w and N = ∇²(μ*ID), whose only blocks are N_qq, N_qv, N_vv and N_aq (the
-sums Σᵢ μᵢ∂²IDᵢ are made where the entries are, in one kernel),
+With ID(q, v, a) = T at a = FD(q, v, T), μ = −ℳ⁻¹w and N = ∇²(μ*ID), whose only blocks are N_qq, N_qv, N_vv and N_aq
+(the sums Σᵢ μᵢ∂²IDᵢ are made where the entries are, in one kernel),
 
-    ∇²(w*FD) = −[N_qq + N_qa a_q + a_q*N_aq   N_qv + N_qa a_v   N_qa ℳ⁻¹;   ·   N_vv   0;   ·   ·   0]
+    ∇²(w*FD) = [N_qq + N_qa a_q + a_q*N_aq   N_qv + N_qa a_v   N_qa ℳ⁻¹;   ·   N_vv   0;   ·   ·   0]
 """
 
 from __future__ import annotations
@@ -62,17 +62,19 @@ def forward_dynamics_hessian(model: Model, q: Any, v: Any, tau: Any, w: Any) -> 
 def _fill(model: Model, made: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, w: np.ndarray) -> None:
     """The Hessians of some states, in place, whose entries are zero."""
     slopes = forward_dynamics_derivatives(model, q, v, tau)
-    mu = np.matmul(slopes.dtau, w[..., None])[..., 0]
+    mu = np.matmul(slopes.dtau, -w[..., None])[..., 0]
     by_qq, by_qv, by_vv, by_aq = contracted_of(model)(q, v, forward_dynamics(model, q, v, tau), mu)
     nv, turned = model.nv, np.swapaxes(by_aq, -1, -2)
     one, two, three = slice(nv), slice(nv, 2 * nv), slice(2 * nv, None)
     bent = np.matmul(turned, slopes.dq)
-    made[:, one, one] = -(by_qq + bent + np.swapaxes(bent, -1, -2))
-    made[:, one, two] = -(by_qv + np.matmul(turned, slopes.dv))
-    made[:, one, three] = -np.matmul(turned, slopes.dtau)
+    np.add(bent, np.swapaxes(bent, -1, -2), out=made[:, one, one])
+    made[:, one, one] += by_qq
+    np.matmul(turned, slopes.dv, out=made[:, one, two])
+    made[:, one, two] += by_qv
+    np.matmul(turned, slopes.dtau, out=made[:, one, three])
     made[:, two, one] = np.swapaxes(made[:, one, two], -1, -2)
     made[:, three, one] = np.swapaxes(made[:, one, three], -1, -2)
-    made[:, two, two] = -by_vv
+    made[:, two, two] = by_vv
 
 
 def add_curvature(problem: Problem, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> None:
