@@ -67,24 +67,24 @@ def _lighter(inertia: ps.Inertia) -> ps.Inertia:
 
 def sweep(folder: Path, rows: list[dict[str, Any]]) -> None:
     """Peak forces of fingers over the settling time."""
-    figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
-    own = [row for row in rows if row["law"] == "inverse dynamics" and row["surface"] == "friction"]
-    times = sorted({row["settling"] for row in own})
-    swept = {row["seed"] for row in own if row["settling"] != 1.0}
-    for seed in sorted(swept):
-        line = sorted((row["settling"], row["peak_force"], row["captured"]) for row in own if row["seed"] == seed)
-        axes.plot([x for x, _, _ in line], [y for _, y, _ in line], color=PALE, zorder=0)
-        for time, force, held in line:
-            axes.plot(time, force, "o" if held else "x", color=COOL if held else WARM)
-    axes.axhline(60.0, color=INK, lw=0.8, ls=":")
-    axes.plot([], [], "o", color=COOL, label="held")
-    axes.plot([], [], "x", color=WARM, label="not held")
-    axes.set(xscale="log", yscale="log", xlabel="settling time of the joints [s]", ylabel="peak force of a finger [N]")
-    axes.set_xticks(times, [f"{time:g}" for time in times], minor=False)
-    axes.set_yticks([20, 40, 60, 100, 150], ["20", "40", "60", "100", "150"])
-    axes.minorticks_off()
-    axes.set_title("One gain for everything: quick or gentle")
-    axes.legend(frameon=False)
+    figure, both = plt.subplots(1, 2, figsize=(8.5, 3.2), sharey=True, layout="constrained")
+    for axes, surface in zip(both, example().SWEPT_ON, strict=True):
+        own = [row for row in rows if row["law"] == "inverse dynamics" and row["surface"] == surface]
+        times = sorted({row["settling"] for row in own})
+        for seed in sorted({row["seed"] for row in own if row["settling"] != 1.0}):
+            line = sorted((row["settling"], row["peak_force"], row["captured"]) for row in own if row["seed"] == seed)
+            axes.plot([x for x, _, _ in line], [y for _, y, _ in line], color=PALE, zorder=0)
+            for time, force, held in line:
+                axes.plot(time, force, "o" if held else "x", ms=4, color=COOL if held else WARM)
+        axes.axhline(60.0, color=INK, lw=0.8, ls=":")
+        axes.set(xscale="log", yscale="log", xlabel="settling time of the joints [s]", title=surface)
+        axes.set_xticks(times, [f"{time:g}" for time in times], minor=False)
+        axes.set_yticks([10, 20, 40, 60, 100, 200], ["10", "20", "40", "60", "100", "200"])
+        axes.minorticks_off()
+    both[0].set_ylabel("peak force of a finger [N]")
+    both[0].plot([], [], "o", ms=4, color=COOL, label="held")
+    both[0].plot([], [], "x", ms=4, color=WARM, label="not held")
+    both[0].legend(frameon=False)
     figure.savefig(folder / "wd89_sweep.png", dpi=130)
     plt.close(figure)
 
@@ -130,6 +130,9 @@ def table(folder: Path, rows: list[dict[str, Any]]) -> None:
             own = [row for row in rows if (row["law"], row["surface"], row["settling"]) == (law, surface, 1.0)]
             forces = [row["peak_force"] for row in own]
             held = sum(row["captured"] for row in own)
+            if not own:
+                cells.append("not run")
+                continue
             cells.append(f"**{held} of {len(own)}**, peak {np.median(forces):.0f} N, at most {max(forces):.0f} N")
         lines.append(f"| {law} | " + " | ".join(cells) + " |")
     (folder / "wd89_table.txt").write_text("\n".join(lines) + "\n", "utf-8")
