@@ -95,3 +95,9 @@ def test_wrong_input_is_exit_code_2_with_a_sentence(pendulum, capsys, arguments,
     assert run(["simulate", "pendulum.urdf", *arguments]) == 2
     seen = capsys.readouterr()
     assert sentence in seen.err and seen.out == ""
+
+
+def test_a_page_that_simulates_is_written(pendulum, capsys):
+    assert run(["simulate", "pendulum.urdf", "--duration", "0.1", "--page", "swing.html"]) == 0
+    assert "swing.html" in capsys.readouterr().out
+    assert "simulation" in (pendulum / "swing.html").read_text("utf-8")

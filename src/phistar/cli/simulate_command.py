@@ -46,6 +46,10 @@ def simulate(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write summary.json, trajectory.h5, report.html, replay.html there."),
     ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--page", metavar="FILE", help="Write a page that simulates it: pause, drag a link, go on."),
+    ] = None,
     as_json: SummaryAsJson = False,
 ) -> None:
     """Let a robot fall and swing under its weight, with friction in its joints and stops at their limits.
@@ -56,7 +60,7 @@ def simulate(
     Examples:
       phistar simulate puma560
       phistar simulate arm.urdf --q shoulder=0.5,elbow=-1.2 --duration 10 --out runs/swing
-      phistar simulate puma560 --q 0,0.8,0,0,0.1,0
+      phistar simulate puma560 --q 0,0.8,0,0,0.1,0 --page puma.html
     """
     from phistar.io import load
     from phistar.sim.trajectory import Stopped
@@ -66,6 +70,7 @@ def simulate(
     check_folder(out)
     start = _numbers(model, q, resting_place(model), "q")
     rates, failed = _numbers(model, v, np.zeros(model.nv), "v"), None
+    pages = [] if page is None else [_write_page(model, page, start, rates)]
     try:
         with SimulationProgress(model.name, duration) as tell:
             result = simulate_unattended(robot, start, rates, duration, floating, packages or [], tell, without or [])
@@ -73,12 +78,18 @@ def simulate(
         result, failed = stopped.result, str(stopped)
     files = Written([], True) if out is None else write_run(result, out)
     info.show(_page(result), result.summary if as_json else None)
-    for line in () if as_json else files.lines:
+    for line in () if as_json else [*files.lines, *pages]:
         typer.echo(line)
     if failed is not None:
         typer.echo(failed, err=True)
     if failed is not None or not files.as_wanted:
         raise typer.Exit(1)
+
+
+def _write_page(model: Any, path: Path, q: np.ndarray, v: np.ndarray) -> str:
+    from phistar.view.robot_page import simulating_page
+
+    return f"wrote {simulating_page(model, path, q, v)}"
 
 
 def _numbers(model: Any, given: str | None, start: np.ndarray, what: str) -> np.ndarray:

@@ -15,7 +15,7 @@ from phistar.backends.traces.calls import Step
 from phistar.backends.traces.symbolic import casadi_function as symbolic_function
 from phistar.backends.traces.trace import Trace
 from phistar.export.files import c_files, steps_of, write
-from phistar.export.web import web_files
+from phistar.export.web import WebFunction, loaded_module, web_files
 from phistar.expression import Expression
 from phistar.model import Model
 from phistar.recording import Recording, record
@@ -141,6 +141,11 @@ def export_wasm(
     """
     found, code = _coded(function, model, frame, name, parameters, matrix, rows)
     return write(Path(directory), web_files(found, code))
+
+
+def web_function(function: Quantity, model: Model, *, name: str) -> WebFunction:
+    """A function of a robot for a page that holds it: the bytes of a module, and its loader's text."""
+    return loaded_module(_coded(function, model, None, name, (), False, None)[1])
 
 
 def _coded(

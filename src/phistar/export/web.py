@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 from phistar.backends.code.c import CFunction
 from phistar.export.files import about, example_state, expected_results
@@ -66,6 +67,25 @@ process.exitCode = worst < 1e-9 ? 0 : 1;
 """
 
 
+@dataclass(frozen=True)
+class WebFunction:
+    """A module of WebAssembly, and the text in JavaScript of its `load`."""
+
+    module: bytes
+    loader: str
+
+
+def loaded_module(code: CFunction) -> WebFunction:
+    """The module of a function, and its loader."""
+    facts = {
+        "name": json.dumps(code.name),
+        "arguments": json.dumps(list(code.arguments)),
+        "results": json.dumps(list(code.outputs)),
+        "work": code.work,
+    }
+    return WebFunction(code.web_module(), _LOADER % facts)
+
+
 def web_files(found: Recording, code: CFunction) -> dict[str, str | bytes]:
     """Name and content of every file."""
     values = example_state(found)
@@ -73,17 +93,12 @@ def web_files(found: Recording, code: CFunction) -> dict[str, str | bytes]:
     for name, size in code.outputs:
         numbers[name] = expected[start : start + size].tolist()
         start += size
-    facts = {
-        "name": json.dumps(code.name),
-        "arguments": json.dumps(list(code.arguments)),
-        "results": json.dumps(list(code.outputs)),
-        "work": code.work,
-    }
+    made = loaded_module(code)
     comment = "".join(f" * {line}".rstrip() + "\n" for line in about(found, code))
     given = json.dumps([x.tolist() for x in values.values()])
     shown = {"name": code.name, "given": given, "expected": json.dumps(numbers)}
     return {
-        f"{code.name}.wasm": code.web_module(),
-        f"{code.name}.mjs": f"/*\n{comment} */\n{_LOADER % facts}",
+        f"{code.name}.wasm": made.module,
+        f"{code.name}.mjs": f"/*\n{comment} */\n{made.loader}",
         f"{code.name}_example.mjs": _EXAMPLE % shown,
     }

@@ -7,6 +7,7 @@ from phistar.view.offscreen import render as render
 from phistar.view.pictures import operator_picture as operator_picture
 from phistar.view.report_picture import Camera as Camera
 from phistar.view.rerun_files import write_rerun as write_rerun
+from phistar.view.robot_page import simulating_page as simulating_page
 from phistar.view.viewer import Viewer as Viewer
 
 __all__: list[str]

@@ -1,4 +1,4 @@
-"""The templates of the pages that phistar writes: report.html, replay.html, campaign.html."""
+"""The templates of the pages that phistar writes: report.html, replay.html, campaign.html, simulating.html."""
 
 from __future__ import annotations
 
