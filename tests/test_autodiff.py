@@ -125,3 +125,54 @@ def test_torch_sums_gradients_of_what_was_broadcast():
     pst.bias(arm, q, v).sum().backward()
     dv = ps.inverse_dynamics_derivatives(arm, q.numpy(), v.detach().numpy(), np.zeros(6)).dv
     assert v.grad.shape == (6,) and np.allclose(v.grad, dv.sum(axis=(0, 1)))
+
+
+def pure(function, *rest, **options):
+    pytest.importorskip("jax").config.update("jax_enable_x64", True)
+    import phistar.jax as psj
+
+    return psj.pure_function(function, *rest, **options)
+
+
+def test_what_is_written_out_in_jax_calls_nothing_and_agrees():
+    import jax
+
+    arm, rng = ps.planar_chain(3, gravity=(0, -9.81, 0)), np.random.default_rng(2)
+    function = pure(ps.forward_dynamics, arm)
+    q, v, tau = rng.normal(size=(3, 5, 3))
+    expected = ps.forward_dynamics(arm, q, v, tau)
+    assert np.abs(function(q, v, tau) - expected).max() < 1e-12
+    assert np.abs(jax.jit(jax.vmap(function))(q, v, tau) - expected).max() < 1e-12
+    assert np.abs(function(q, v[0], tau[0])[0] - expected[0]).max() < 1e-12
+    assert "callback" not in str(jax.make_jaxpr(function)(q, v, tau))
+
+
+def test_second_derivatives_of_what_is_written_out_are_those_of_differences():
+    import jax
+
+    body = ps.planar_chain(2, gravity=(0, -9.81, 0))
+    v, tau, q = np.array([0.3, -0.2]), np.array([0.1, 0.4]), np.array([0.5, -0.8])
+    hessian = jax.jacfwd(jax.jacrev(pure(ps.forward_dynamics, body)))(q, v, tau)
+    expected = differences(lambda x: ps.forward_dynamics_derivatives(body, x, v, tau).dq, q)
+    assert np.abs(hessian - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+def test_several_results_single_precision_and_frames_are_written_out():
+    import jax.numpy as jnp
+
+    def law(q, v, goal):
+        return ps.gravity_load(WALKER, q), ps.forward_kinematics(WALKER, q, "hinge"), goal * 2.0
+
+    q, v = WALKER.random(np.random.default_rng(1)), np.zeros(WALKER.nv)
+    weight, pose, twice = pure(law, WALKER, rows={"goal": 3})(*(jnp.asarray(x, jnp.float32) for x in (q, v, [1, 2, 3])))
+    assert weight.dtype == pose.dtype == jnp.float32 and twice.tolist() == [2, 4, 6]
+    assert np.abs(weight - ps.gravity_load(WALKER, q)).max() < 1e-4
+    assert np.abs(pose - ps.forward_kinematics(WALKER, q, "hinge")).max() < 1e-5
+
+
+def test_arrays_that_do_not_fit_what_is_written_out_are_refused():
+    function = pure(ps.gravity_load, ps.planar_chain(2))
+    with pytest.raises(ps.ShapeError, match="gravity_load: q has the shape"):
+        function(np.zeros(3))
+    with pytest.raises(ps.ShapeError, match="takes q: 2 arrays"):
+        function(np.zeros(2), np.zeros(2))

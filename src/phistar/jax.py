@@ -7,20 +7,25 @@
 
 Each function takes the robot first and JAX arrays with any leading axes, works under `jit`, `vmap`, `grad`, `jacfwd`
 and `jacrev`, and calls the compiled kernels on the processor. Derivatives by q are by its entries; where they are
-quaternions, see `phistar.autodiff`. Second derivatives are not offered.
+quaternions, see `phistar.autodiff`. Second derivatives are not offered by them; `pure_function` writes any function out
+in JAX's own arithmetic, for every device and every order of derivative that JAX knows.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from phistar.autodiff import FUNCTIONS, Differentiable
-from phistar.errors import PhistarError
+from phistar.backends.traces.symbolic import replay
+from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
 from phistar.model.check import check_robot
+from phistar.recording import record
 
 try:
     import jax
@@ -37,6 +42,7 @@ __all__ = [
     "inverse_dynamics",
     "kinetic_energy",
     "potential_energy",
+    "pure_function",
 ]
 
 
@@ -132,3 +138,63 @@ def center_of_mass(model: Model, q: Any) -> jax.Array:
 def forward_kinematics(model: Model, q: Any, frame: str) -> jax.Array:
     """Pose of a frame in the world, (…, 4, 4): `phistar.forward_kinematics`, differentiable by q."""
     return _evaluate("forward_kinematics", model, (q,), (frame,))
+
+
+def pure_function(
+    function: Any,
+    model: Model,
+    frame: str | Sequence[str] | None = None,
+    *,
+    rows: Mapping[str, int] | None = None,
+) -> Callable[..., Any]:
+    """Write a function of one robot out in JAX's own arithmetic.
+
+    The instructions are those that would be compiled to machine code, with the O(n) form that the algebra finds; no
+    kernel is called. The result runs wherever JAX does, in any precision, and JAX differentiates it to any order.
+    Compiling it takes JAX time that grows with the instructions: seconds for an arm, a minute for a humanoid.
+
+    Parameters
+    ----------
+    function : callable or Expression
+        One of phistar's (ps.forward_dynamics, …), one written with them, or a statement.
+    model : Model
+    frame : str or sequence of str, optional
+        The frame(s) it is about, or where f_ext acts.
+    rows : mapping, optional
+        How many entries further arguments have, by name.
+
+    Returns
+    -------
+    callable
+        Takes JAX arrays (…, n), with any leading axes that broadcast, in the order of the function's arguments after
+        the robot; returns an array, or a tuple of them where the function has several results.
+
+    Examples
+    --------
+    >>> import jax, phistar.jax as psj
+    >>> energy = psj.pure_function(ps.potential_energy, ps.planar_chain(2, gravity=(0, -9.81, 0)))
+    >>> jax.hessian(energy)(np.zeros(2)).shape
+    (2, 2)
+    """
+    found = record(function, model, frame, rows=rows)
+    sizes = [size for _, size in found.arguments]
+
+    def pure(*arrays: Any) -> Any:
+        if len(arrays) != len(sizes):
+            names = ", ".join(name for name, _ in found.arguments)
+            raise ShapeError(f"{found.name} takes {names}: {len(arrays)} arrays were given.")
+        given = [_floats(x) for x in arrays]
+        for (name, size), x in zip(found.arguments, given, strict=True):
+            if x.shape[-1:] != (size,):
+                raise ShapeError(f"{found.name}: {name} has the shape {x.shape}; its last axis has {size} entries.")
+        batch, kind = jnp.broadcast_shapes(*(x.shape[:-1] for x in given)), jnp.result_type(*given)
+        entries = replay(found.trace, [x[..., i] for x in given for i in range(x.shape[-1])], jnp)
+        results, start = [], 0
+        for _, shape in found.results:
+            own = entries[start : start + math.prod(shape)]
+            start += len(own)
+            row = jnp.stack([jnp.broadcast_to(jnp.asarray(x, kind), batch) for x in own], axis=-1)
+            results.append(row.reshape(*batch, *shape))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return pure

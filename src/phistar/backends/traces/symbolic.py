@@ -15,8 +15,9 @@ _BINARY = {ADD: add, SUB: sub, MUL: mul, DIV: truediv}
 _NAMED = {SIN: "sin", COS: "cos", SQRT: "sqrt", SIGN: "sign"}
 
 
-def replay(trace: Trace, inputs: Sequence[Any]) -> list[Any]:
-    """The outputs of a trace for inputs of any kind that does arithmetic; arrays of floats are batches."""
+def replay(trace: Trace, inputs: Sequence[Any], library: Any = np) -> list[Any]:
+    """Return the outputs of a trace for inputs of any kind that does arithmetic; arrays of floats are batches. Sines
+    and the like are the inputs' own methods, or the library's functions."""
     values: list[Any] = []
     for op, left, right in trace.code:
         if op == INPUT:
@@ -26,14 +27,13 @@ def replay(trace: Trace, inputs: Sequence[Any]) -> list[Any]:
         elif op in _BINARY:
             values.append(_BINARY[op](values[left], values[right]))
         else:
-            values.append(-values[left] if op == NEG else _called(_NAMED[op], values[left]))
+            values.append(-values[left] if op == NEG else _called(_NAMED[op], values[left], library))
     chosen = zip(trace.outputs, trace.output_is_constant, strict=True)
     return [value if constant else values[int(value)] for value, constant in chosen]
 
 
-def _called(name: str, x: Any) -> Any:
-    """Symbols bring their own functions; NumPy's are for numbers."""
-    return getattr(x, name)() if hasattr(x, name) else getattr(np, name)(x)
+def _called(name: str, x: Any, library: Any) -> Any:
+    return getattr(x, name)() if hasattr(x, name) else getattr(library, name)(x)
 
 
 def casadi_function(
