@@ -8,6 +8,7 @@ import pytest
 import phistar as ps
 from phistar.cli.checker import evaluate, replay
 from phistar.errors import ShapeError, StatementError
+from tests.trees import mechanism, relative
 
 
 def coupled(a):
@@ -46,6 +47,34 @@ def test_it_is_given_whole_or_by_its_factor_and_compiled(name, tmp_path):
     assert found.given(Z=factor).cost().total == bound.operations
     written = np.asarray(ps.casadi_function(found, model)(q, x, factor.ravel())).ravel()
     assert np.allclose(written, expected, rtol=1e-8)
+
+
+def test_each_row_costs_one_column_of_one_inward_sweep():
+    """No sweep is run anew: inward with the columns, the few equations, outward with one vector."""
+    a = ps.algebra()
+    springs = [a.operator(f"Z_{n}", "Rates", "Torques", "positive low rank", rank=n) for n in (1, 2, 3)]
+    plain, *tied = [(a.mass + x).inv.cost(30).total for x in (0 * springs[0], *springs)]
+    each = (a.D.inv @ (a.I - a.H @ a.psi @ a.K) @ a.T).cost(30).total - (a.D.cost(30).total - 30)  # less P, D, G
+    for rank, counted in enumerate(tied, start=1):
+        assert counted - plain <= rank * each + 30 * (4 * rank + 2 * rank**2) + 2 * rank**3 + 20
+    assert sum(line.startswith("for k") for line in str((a.mass + springs[1]).inv.algorithm()).splitlines()) == 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_couplings_and_rectangular_ones_are_inverted_on_trees(seed):
+    case, rng = mechanism(seed), np.random.default_rng(seed)
+    a, x = case.algebra, rng.normal(size=case.model.nv)
+    two = a.operator("Z", "Rates", "Torques", "positive low rank", 2)
+    more = a.operator("Y_1", "Rates", "Torques", "positive low rank", 1)
+    factors = a.operator("U_1", "R3", "Torques") @ a.operator("V_1", "Rates", "R3")
+    given = {"Z": rng.normal(size=(2, len(x))), "Y_1": rng.normal(size=(1, len(x)))}
+    whole = {name: rows.T @ rows for name, rows in given.items()}
+    apart = {"U_1": rng.normal(size=(len(x), 3)), "V_1": rng.normal(size=(3, len(x)))}
+    for statement, few, all_of in ((a.mass + two + more, given, whole), (a.mass + factors, apart, apart)):
+        replay(statement.inv.derivation().certificate())
+        expected = np.linalg.solve(statement.dense(case.q, **all_of), x)
+        assert relative(statement.inv.apply(case.q, x, **few), expected) < 1e-8
+        assert relative(ps.compile(statement.inv.given(**few))(case.q, x), expected) < 1e-8
 
 
 def test_rows_over_the_links_are_of_low_rank_too():

@@ -237,7 +237,7 @@ class Mechanism:
         self.made["B"] = self.draw((6 * N, task)) * (np.repeat(range(N), 6)[:, None] == np.repeat(frames, 6))
         for name, (source, target, *traits) in TABLES["drawn"].items():
             self.made[name] = self.draw_operator(source, target, traits)
-        self.about, self.key = {"M": self.made["M"], "A": 0 * unit(nv), "S": 0 * self.made["H"].T}, ""
+        self.about, self.key = {"M": self.made["M"], "A": 0 * unit(nv)}, ""
         given = [x for x in symbols if x["name"] in ("A", "S", "Q", "R", "L") or {"vector", "own"} & set(x["traits"])]
         for x in (x for x in given if x["name"] not in self.made | DEFINED):
             self.made[x["name"]] = self.draw_operator(x["domain"], x["codomain"], x["traits"])
@@ -262,7 +262,7 @@ class Mechanism:
     def __getitem__(self, name: str) -> Any:
         """The function that a definition calls by a name, or the operator of the masses and armature it is about."""
         if name not in DEFINED:
-            return (self.made | FUNCTIONS | self.about)[name]
+            return (self.made | FUNCTIONS | {"S": 0 * self.about.get("H", self.made["H"]).T} | self.about)[name]
         if (self.key, name) not in self.known:
             self.known[self.key, name] = self.made["I"]
             for _ in range(N if re.search(rf"\b{name}\b", DEFINED[name]) else 1):  # a recursion along the links

@@ -193,7 +193,8 @@ def _at_the_base(sets: tuple[Symbols, ...]) -> Iterator[Instance]:
     """ℰφXE* = 0 and KHXE* = 0 for the masses X there are: so that the completion knows what the wild rules do."""
     for one in sets:
         for mass in (one.M, one.P):
-            for name, word in (("base_kills_shift", (mass,)), ("base_kills_gain", (one.H, mass))):
+            (axes,) = expand(one.axes).terms
+            for name, word in (("base_kills_shift", (mass,)), ("base_kills_gain", (*axes, mass))):
                 law = named(name)
                 (left,) = expand(law.sides(one)[0]).terms
                 if isinstance(mass, Symbol):

@@ -14,7 +14,7 @@ from phistar.identities.graph_values import ONE, Apply, Blocks, Bracketed, Opera
 from phistar.identities.polynomial import Polynomial, expand, is_memoryless
 from phistar.operators.coefficients import ONE as UNIT
 from phistar.operators.coefficients import collect, times, without_zeros
-from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER, defined, together
+from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER, defined, is_narrow, together
 from phistar.operators.meanings import DIAGONALS
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.spaces import Space
@@ -99,7 +99,10 @@ def _apply_letter(letter: Node, value: Value) -> Value:
         return apply(parts if symbol is letter else adjoint(parts), value)
     scale, value = pulled(value)
     if isinstance(symbol, Symbol) and symbol.name in (*BRACKETS, REGRESSOR, TOGETHER):
-        bracketed = Bracketed(letter, origin_of(symbol), value)
+        origin = origin_of(symbol)
+        if symbol is letter and isinstance(value, Operand) and value.columns and is_by_columns(symbol):
+            return total([(scale, origin)], symbol.target) if scale != 1 else origin
+        bracketed = Bracketed(letter, origin, value)
         return total([(scale, bracketed)], bracketed.space) if scale != 1 else bracketed
     applied = _pairing(symbol, value) if symbol is not letter and _is_vector(symbol) else Apply(letter, value)
     if _is_vector(letter) and value is not ONE:
@@ -124,8 +127,15 @@ def _is_vector(node: Node) -> bool:
 
 
 def origin_of(symbol: Symbol) -> Value:
-    """The vector that a bracket is made from, or the blocks that are taken together."""
-    return blocks(symbol.of[0]) if symbol.name == TOGETHER else apply(symbol.of[0], ONE)
+    """The vector that a bracket is made from, or the blocks or columns that are taken together."""
+    if symbol.name != TOGETHER:
+        return apply(symbol.of[0], ONE)
+    return apply(symbol.of[0], Operand(symbol.source, True)) if is_by_columns(symbol) else blocks(symbol.of[0])
+
+
+def is_by_columns(symbol: Symbol) -> bool:
+    """Whether an operator that is taken together is made column by column."""
+    return symbol.name == TOGETHER and is_narrow(symbol)
 
 
 def blocks(node: Node) -> Blocks:

@@ -23,8 +23,8 @@ from phistar.identities.match import everywhere, instance_of
 from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
 from phistar.identities.riccati import lemma_1
 from phistar.operators.coefficients import collect, without_zeros
-from phistar.operators.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, product
-from phistar.operators.spaces import MOTIONS, RANKS, RATES, TORQUES
+from phistar.operators.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, identity, product
+from phistar.operators.spaces import FORCES, MOTIONS, RANKS, RATES, TORQUES
 from phistar.operators.symbols import Symbols
 
 
@@ -96,8 +96,8 @@ def _is_positive_sum(node: Node) -> bool:
 
 def innovations_of(node: Node, symbols: Symbols, setting: Setting) -> tuple[Rewrite, Symbols] | None:
     """(HφXφ*H* + R)⁻¹ with X, R memoryless becomes ((I+HφK)D(I+HφK)*)⁻¹ for the pair (X, R), by lemma 1; rotors
-    join the pair as a third."""
-    if not isinstance(node, Inverse) or node.domain != TORQUES:
+    join the pair as a third. Over the links H is I."""
+    if not isinstance(node, Inverse) or node.domain not in (TORQUES, FORCES):
         return None
     pair = mass_and_armature(expand(node.of), symbols)
     if pair is None:
@@ -137,18 +137,22 @@ def mass_and_armature(polynomial: Polynomial, symbols: Symbols) -> tuple[Node, .
     if not inside or not polynomial.same_as(polynomial.adjoint()):
         return None
     mass = factor(Polynomial(inside, MOTIONS, MOTIONS.dual))
-    rest = Polynomial(outside, RATES, TORQUES)
-    axes = product(*head[:-1])
+    rest = Polynomial(outside, polynomial.source, polynomial.target)
+    axes = product(*head[:-1]) if len(head) > 1 else identity(FORCES)
     other = () if axes is symbols.H else (axes,)
     if not spins:
         return mass, factor(rest), *other
+    if axes.codomain != TORQUES:
+        return None
     spin = factor(Polynomial(spins, RATES, MOTIONS.dual))
     coupled = axes @ spin
     return mass, factor(rest + expand(coupled + coupled.T)), spin, *other
 
 
 def _axes_before_phi(polynomial: Polynomial, symbols: Symbols) -> Word | None:
-    """Hφ, or XHφ with memoryless letters X over the joints, that a polynomial begins with."""
+    """Hφ, or XHφ with memoryless letters X over the joints, that a polynomial begins with; φ of one over the links."""
+    if polynomial.target == FORCES:
+        return (symbols.phi,)
     for word in polynomial.terms:
         if symbols.phi in word:
             before = word[: word.index(symbols.phi)]

@@ -19,7 +19,7 @@ def link_velocities(s: Symbols) -> Equation:
 @law("RJK91 eq. 3; KJR92 eq. 42")
 def newton_euler_factorization(s: Symbols) -> Equation:
     """With geared rotors, their spin couples a joint to what carries its motor: Hφ̃S + S*φ̃*H* (RJK91 §6)."""
-    return s.mass, s.H @ s.phi @ s.M @ s.phi.T @ s.H.T + s.A + rotor_coupling(s)
+    return s.mass, s.axes @ s.phi @ s.M @ s.phi.T @ s.axes.T + s.A + rotor_coupling(s)
 
 
 def rotor_coupling(s: Symbols) -> Node:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from phistar.errors import SpaceError
 from phistar.operators.nodes import Node, Symbol, spelling
 from phistar.operators.spaces import FORCES, MOTIONS, TORQUES
 from phistar.operators.symbols import Symbols
@@ -73,6 +74,16 @@ class Law:
     @cache  # noqa: B019 - laws live as long as the program
     def sides(self, symbols: Symbols) -> Equation:
         return self.statement(symbols)
+
+    def speaks_of(self, symbols: Symbols) -> bool:
+        """Whether it composes with a Riccati set: laws of joint forces do not with one of links that move freely."""
+        if symbols.moved == TORQUES:
+            return True
+        try:
+            self.sides(symbols)
+        except SpaceError:
+            return False
+        return True
 
 
 LAWS: list[Law] = []

@@ -1,7 +1,8 @@
 """The matrix inversion lemma: a mass matrix to which springs, metrics or closures at a few points are added.
 
 (X + L*WL)⁻¹ = X⁻¹ − X⁻¹L*(W⁻¹ + LX⁻¹L*)⁻¹LX⁻¹, where W > 0 is between the spaces of frames, closures or the base, or
-the identity of a few coordinates: what is inverted anew is of their size, and X⁻¹ is O(n) by the papers' lemmas.
+the identity of a few coordinates: what is inverted anew is of their size, and X⁻¹ is O(n) by the papers' lemmas. With
+L = Hφ or φ what is inverted anew is as large, but a sum that lemma 1 factors.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from phistar.identities.justify import (
 )
 from phistar.identities.polynomial import Word, expand
 from phistar.operators.nodes import Identity, Inverse, Node, Sum, Symbol, adjoint, inverse, product, summation
-from phistar.operators.spaces import RANKS, TORQUES
+from phistar.operators.spaces import FORCES, MOTIONS, RANKS, TORQUES
 from phistar.operators.symbols import Symbols
 
 _FEW = ("task", "closures", "base", "root")
 
 
 def split_low_rank(node: Node) -> Rewrite | None:
-    """An inverse over the joints with a term L*WL of low rank apart, or several with the same L; others are taken one
-    after the other."""
-    if not isinstance(node, Inverse) or node.domain != TORQUES or not isinstance(node.of, Sum):
+    """An inverse over joints or links with a term L*WL apart, or several with the same L; others are taken one after
+    the other."""
+    if not isinstance(node, Inverse) or not isinstance(node.of, Sum) or node.domain not in (TORQUES, FORCES, MOTIONS):
         return None
     whole = expand(node.of)
     if mass_and_armature(whole, Symbols()) is not None or len(whole.terms) < 2:
@@ -57,14 +58,21 @@ def _cut(word: Word, c: Fraction) -> tuple[Word, Node, Word] | None:
         return word[:at], Identity(word[at].codomain), word[at:]
     middle = len(word) // 2
     weight = word[middle] if len(word) % 2 else None
-    if not isinstance(weight, Symbol) or "positive" not in weight.traits or weight.source.over not in _FEW or c < 0:
+    if weight is None or weight.domain is None or not _is_positive(weight) or c < 0:
+        return None
+    if weight.domain.over not in _FEW and word[0] is not adjoint(Symbols.phi):
         return None
     is_square = word[:middle] == tuple(adjoint(letter) for letter in reversed(word[middle + 1 :]))
     return (word[:middle], weight, word[middle + 1 :]) if is_square else None
 
 
+def _is_positive(weight: Node) -> bool:
+    letter = weight.of if isinstance(weight, Inverse) else weight
+    return isinstance(letter, Symbol) and "positive" in letter.traits and letter.name != "A"
+
+
 def _split(node: Inverse, rest: Node, left: Node, weight: Node, right: Node) -> Rewrite:
-    one = Inverse(rest)
+    one = inverse(rest)
     seen = inverse(weight) + product(right, one, left)
     split = one - product(one, left, Inverse(seen), right, one)
 

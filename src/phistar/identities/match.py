@@ -174,7 +174,7 @@ def is_definition(node: Node) -> bool:
 def word_rules(symbols: Symbols, setting: Setting, use: str) -> tuple[WordRule, ...]:
     rules: dict[Word, WordRule] = {}
     for law in LAWS:
-        if law.as_rule != use or not setting.meets(law.needs):
+        if law.as_rule != use or not setting.meets(law.needs) or not law.speaks_of(symbols):
             continue
         left, right = law.sides(symbols)
         if not is_word(left):
@@ -219,7 +219,7 @@ def factor_rules(symbols: Symbols, setting: Setting) -> tuple[FactorRule, ...]:
     """Definitions, and the lemmas whose left side is not a single word."""
     rules: list[FactorRule] = []
     for law in LAWS:
-        if law.as_rule != "always" or not setting.meets(law.needs):
+        if law.as_rule != "always" or not setting.meets(law.needs) or not law.speaks_of(symbols):
             continue
         left = law.sides(symbols)[0]
         if is_definition(left) or not is_word(left):

@@ -116,7 +116,7 @@ def _leaves(instance: Instance) -> tuple[str, ...]:
 
 def _says(law: Law, instance: Instance) -> bool:
     difference = expand(instance.left).plus(expand(instance.right), -ONE)
-    for one in _symbols_of(instance.left):
+    for one in (x for x in _symbols_of(instance.left) if law.speaks_of(x)):
         left, right = law.sides(one)
         theirs = expand(left).plus(expand(right), -ONE)
         if difference.same_as(theirs) or difference.same_as(theirs.adjoint()):

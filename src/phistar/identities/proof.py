@@ -27,12 +27,12 @@ from phistar.identities.justify import (
     use,
 )
 from phistar.identities.law import Law, Setting
+from phistar.identities.made_columns import opened_brackets
 from phistar.identities.match import instance_of
 from phistar.identities.normal_form import titled, to_normal_form, with_numbers_sorted
-from phistar.identities.polynomial import Polynomial, TooManyTerms, expand, letters
+from phistar.identities.polynomial import Polynomial, TooManyTerms, expand
 from phistar.identities.rewriter import as_written, by_product_rule
 from phistar.operators.coefficients import ONE
-from phistar.operators.linearized import TOGETHER
 from phistar.operators.nodes import Identity, Inverse, Node, Symbol, adjoint, inverse
 from phistar.operators.symbols import Symbols
 
@@ -142,7 +142,7 @@ def _written_out(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
     """Derivatives by the product rule, then physical quantities in operators, one after the other."""
     steps = by_product_rule(node, symbols, setting)
     node = _end(node, steps)
-    known = _definitions(tuple(all_symbols(node, symbols))) | _opened_brackets(node)
+    known = _definitions(tuple(all_symbols(node, symbols))) | opened_brackets(node)
     while (new := rewritten(node, lambda part: known[part][1] if part in known else None)) is not None:
         law = next(known[part][0] for part in _parts(node) if part in known)
         steps.append(Step(node, new.node, *titled(law), new.uses))
@@ -159,18 +159,6 @@ def _definitions(sets: tuple[Symbols, ...]) -> dict[Node, tuple[Law, Rewrite]]:
             plain, turned = (use(instance_of(law, left, right), flipped=flipped) for flipped in (False, True))
             known.setdefault(left, (law, Rewrite(right, partial(tuple, (plain,)))))
             known.setdefault(adjoint(left), (law, Rewrite(adjoint(right), partial(tuple, (turned,)))))
-    return known
-
-
-def _opened_brackets(node: Node) -> dict[Node, tuple[Law, Rewrite]]:
-    """[X] = X: what is taken as one block is its product."""
-    known: dict[Node, tuple[Law, Rewrite]] = {}
-    for letter in letters(node):
-        if isinstance(letter, Symbol) and letter.name == TOGETHER:
-            law = Law("block_of_a_product", "", lambda _, x=letter: (x, x.of[0]), (), "never", "", "")
-            for flipped, x, y in ((False, letter, letter.of[0]), (True, adjoint(letter), adjoint(letter.of[0]))):
-                why = use(instance_of(law, letter, letter.of[0]), flipped=flipped)
-                known[x] = law, Rewrite(y, partial(tuple, (why,)))
     return known
 
 

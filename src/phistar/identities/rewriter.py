@@ -48,6 +48,7 @@ from phistar.identities.kinematic_laws import phi_absorbs_shift
 from phistar.identities.known_inverses import by_known_inverse
 from phistar.identities.law import SENTENCES, Condition, Setting
 from phistar.identities.low_rank import split_low_rank
+from phistar.identities.made_columns import by_columns
 from phistar.identities.match import WordRule, factor_rules, parts_of, whole_factors, word_rules
 from phistar.identities.polynomial import Polynomial, TooManyLetters, TooManyTerms, expand, letters
 from phistar.identities.push_through import push_through, split_difference, sum_rules
@@ -104,6 +105,8 @@ def _reached(node: Node, symbols: Symbols, setting: Setting, innovations: bool) 
     if not _needs_definitions(node):
         yield Form(node, (), tuple)
     yield Form(first, (), lambda: tuple(_grouped(written)))
+    if once := by_columns(first):
+        yield Form(once[-1].after, (), lambda: tuple(_grouped([*written, *once])))
     for form in _squares(first, symbols, setting):
         yield Form(form.node, form.chosen, lambda form=form: tuple(_grouped([*written, *form.told()])))
     for chosen, path in _paths(first, symbols, setting):

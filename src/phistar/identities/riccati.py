@@ -1,13 +1,14 @@
 """Laws of the Riccati set P, D, G, K, ψ: the factorization of the mass matrix and everything that follows from it.
 
-`axes` is H, or LH where joint forces drive but some rates: nothing here asks which. With armature A the innovations are
-those of a filter with measurement noise A; HG = I and ψG = G need A = 0.
+`axes` is H, LH where joint forces drive but some rates, or I of links that move in all six ways. With armature A the
+innovations are those of a filter with measurement noise A; HG = I and ψG = G need A = 0.
 """
 
 from phistar.identities.kinematic_laws import rotor_coupling
 from phistar.identities.law import ANY_TO_FORCES, ANY_TO_MOTIONS, ANY_TO_TORQUES, Equation, law
 from phistar.operators.linearized import together
 from phistar.operators.nodes import Identity, Node
+from phistar.operators.spaces import FORCES
 from phistar.operators.symbols import Symbols
 
 
@@ -258,8 +259,8 @@ def base_stops_psi(s: Symbols) -> Equation:
 
 @law("KJR92 §3.3, proof of eq. 59", as_rule="never")
 def base_kills_gain(s: Symbols) -> Equation:
-    zero = 0 * (s.K @ ANY_TO_TORQUES @ s.E.T)
-    return s.K @ ANY_TO_TORQUES @ s.E.T, zero
+    any_to_moved = ANY_TO_FORCES if s.moved == FORCES else ANY_TO_TORQUES
+    return s.K @ any_to_moved @ s.E.T, 0 * (s.K @ any_to_moved @ s.E.T)
 
 
 @law("KJR92 eq. 59", as_rule="never")

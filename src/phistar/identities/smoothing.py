@@ -79,7 +79,7 @@ def sweep_method(s: Symbols) -> Equation:
 @law("R87 eq. 51; GAG* and rotors added", as_rule="never")
 def joseph_update(s: Symbols) -> Equation:
     """P⁺ = (I − GH)P(I − GH)* + GAG*, a sum of positive terms."""
-    kept = s.I - s.G @ s.H
+    kept = s.I - s.G @ s.axes
     noise = s.G @ s.A @ s.G.T - s.G @ s.S.T - s.S @ s.G.T
     return updated_inertia(s), kept @ s.P @ kept.T + noise
 
@@ -102,15 +102,15 @@ def costate_covariance_between_gains(s: Symbols) -> Equation:
 @law("R87 eq. 82", as_rule="never")
 def costate_covariance_update(s: Symbols) -> Equation:
     """Δ⁻, which is Ω, from Δ⁺ across a joint."""
-    kept = s.I - s.G @ s.H
-    return s.Omega, kept.T @ s.Delta @ kept + s.H.T @ s.D.inv @ s.H
+    kept = s.I - s.G @ s.axes
+    return s.Omega, kept.T @ s.Delta @ kept + s.axes.T @ s.D.inv @ s.axes
 
 
 @law("R87 eq. 82", as_rule="choice", group="costates")
 def costate_covariance_gathered(s: Symbols) -> Equation:
     """The update read backwards: what gains take from Δ⁺ on both sides is Δ⁻ again, with the terms it lacks."""
-    one = s.Delta @ s.G @ s.H
-    return s.H.T @ s.G.T @ one, s.Omega - s.Delta + one + one.T - s.H.T @ s.D.inv @ s.H
+    one = s.Delta @ s.G @ s.axes
+    return s.axes.T @ s.G.T @ one, s.Omega - s.Delta + one + one.T - s.axes.T @ s.D.inv @ s.axes
 
 
 def smoothed_covariance(s: Symbols) -> Node:
@@ -143,5 +143,5 @@ def own_variance(s: Symbols) -> Node:
 @law("R87 eqs. 69-72, 83", "serial", as_rule="never")
 def closed_form_inverse(s: Symbols) -> Equation:
     """ℳ⁻¹ = c + dψK + (dψK)*, d = G*Δ⁺ − cH: one triangle of it makes the whole."""
-    d = s.G.T @ s.Delta - own_variance(s) @ s.H
+    d = s.G.T @ s.Delta - own_variance(s) @ s.axes
     return s.mass.inv, own_variance(s) + d @ s.psi @ s.K + (d @ s.psi @ s.K).T

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from phistar.identities.graph import apply
+from phistar.identities.graph import apply, is_by_columns
 from phistar.identities.graph_values import Apply, Bracketed, Operand, Solve, Value, arguments, operand_of, walk
 from phistar.identities.negatives import with_shared_negatives
 from phistar.identities.pairings import halfway
@@ -116,6 +116,8 @@ def graph_cost(root: Value) -> Cost:
         if isinstance(value, Solve):
             big = value.space.over in ("joints", "links")
             result += Cost(cubic=1) if big else Cost(flat=_FLAT_SOLVE)
+        elif isinstance(value, Bracketed) and is_by_columns(symbol_of(value.letter)):
+            result += Cost(linear=2 * pattern[value.made_from].columns * pattern[value.argument].columns)
         elif isinstance(value, Bracketed):
             weight = _solve_weight(value.letter) if isinstance(value.letter, Inverse) else _BRACKET
             result += pattern[value].times(weight, pattern[value.argument])
@@ -160,6 +162,8 @@ def _pattern(value: Value, known: dict[Value, _Pattern]) -> _Pattern:
     below = [known[x] for x in arguments(value)]
     if isinstance(value, Solve):
         return known[value.argument]
+    if isinstance(value, Bracketed) and is_by_columns(symbol_of(value.letter)):
+        return _Pattern(isinstance(value.letter, Adjoint), known[value.argument].columns)
     merged = _Pattern(
         all(x.seed for x in below),
         max((x.columns for x in below), default=1),

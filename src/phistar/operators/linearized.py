@@ -55,9 +55,16 @@ def partial(node: Node, by: str) -> Symbol:
 
 
 def together(node: Node) -> Symbol:
-    """A memoryless operator as one letter: its blocks are made once and applied as they are."""
+    """An operator as one letter, made once and applied as it is: a memoryless one by its blocks, one of the few
+    coordinates of frames, closures or ranks by its columns."""
     assert node.domain is not None and node.codomain is not None
-    return Symbol(TOGETHER, node.domain, node.codomain, _MEMORYLESS, (node,))
+    traits = frozenset[str]() if is_narrow(node) else _MEMORYLESS
+    return Symbol(TOGETHER, node.domain, node.codomain, traits, (node,))
+
+
+def is_narrow(node: Node) -> bool:
+    """Whether an operator takes a few numbers, not some of every link or joint."""
+    return node.domain is not None and node.domain.over not in ("links", "joints", "inner", "parameters")
 
 
 class Linearized(ABC):

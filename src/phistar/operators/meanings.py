@@ -14,7 +14,7 @@ from functools import cache
 
 from phistar.errors import StatementError
 from phistar.operators.nodes import Adjoint, Inverse, Node, Product, Sum, Symbol
-from phistar.operators.spaces import FORCES, MOTIONS, RATES, SCALARS, TORQUES, Space
+from phistar.operators.spaces import FORCES, MOTIONS, RATES, SCALARS, Space
 from phistar.operators.symbols import Symbols
 from phistar.operators.two_way import BRANCHING, E_PHI_B, E_S
 
@@ -103,9 +103,14 @@ def is_part(node: Node) -> bool:
 
 def riccati(s: Symbols) -> tuple[Equation, ...]:
     """KJR92 eq. 37 with armature and rotors: P = ℰφP⁺ℰφ* + M, D = HPH* + A, G = (PH* + S)D⁻¹, P⁺ = P − GDG*."""
-    u, p_plus = _part("U", RATES, FORCES, s.pair), _part("P⁺", MOTIONS, FORCES, s.pair, True)
+    p_plus = _part("P⁺", MOTIONS, FORCES, s.pair, True)
+    carried = (s.P, s.M + s.E_phi @ p_plus @ s.E_phi.T)
+    if s.moved == FORCES:  # H = I: P − GDG* = GA, which is shorter where A is at hand
+        update = s.G @ s.A if isinstance(s.A, Symbol) else s.P - s.G @ s.P
+        return carried, (s.D, s.P + s.A), (s.D.inv, s.D.inv), (s.G, s.P @ s.D.inv), (p_plus, update)
+    u = _part("U", RATES, FORCES, s.pair)
     return (
-        (s.P, s.M + s.E_phi @ p_plus @ s.E_phi.T),
+        carried,
         (u, s.P @ s.axes.T),
         (s.D, s.axes @ u + s.A),
         (s.D.inv, s.D.inv),
@@ -125,7 +130,7 @@ def riccati_joseph(s: Symbols) -> tuple[Equation, ...]:
 
 def omega(s: Symbols) -> tuple[Equation, ...]:
     """KJR92 eq. 58, Ω(k) = ψ*Ω(p)ψ + H*D⁻¹H with Δ⁺ = φ*Ω(p)φ: Δ⁺ − H*ω* − ωH + H*(G*ω + D⁻¹)H, ω = Δ⁺G."""
-    w = _part("ω", TORQUES, MOTIONS, s.pair)
+    w = _part("ω", s.moved, MOTIONS, s.pair)
     core = s.G.T @ w + s.D.inv
     return (
         (s.Delta, s.E_phi.T @ s.Omega @ s.E_phi),

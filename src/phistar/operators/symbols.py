@@ -97,7 +97,7 @@ class Symbols(Vectors, TwoWay, Linearized):
         (RJK91 §6). With it the noise of the filter is correlated; the zero operator where there is none."""
         if self.rotor_symbol is not None:
             return self.rotor_symbol
-        return ROTOR if self.rotors else zero(RATES, FORCES)
+        return ROTOR if self.rotors else zero(self.moved.dual, FORCES)
 
     @property
     def B(self) -> Symbol:
@@ -127,8 +127,14 @@ class Symbols(Vectors, TwoWay, Linearized):
 
     @property
     def axes(self) -> Node:
-        """The H of the Riccati equation: that of all joints, or XH with a memoryless X."""
+        """The H of the Riccati equation: that of all joints, XH with a memoryless X, or I, where φMφ* + A itself is
+        factored: every link then moves in all six ways."""
         return self.axes_symbol
+
+    @property
+    def moved(self) -> Space:
+        """What `axes` map forces to: Torques, or Forces."""
+        return TORQUES if self.axes.codomain is None else self.axes.codomain
 
     @property
     def P(self) -> Symbol:
@@ -136,15 +142,15 @@ class Symbols(Vectors, TwoWay, Linearized):
 
     @property
     def D(self) -> Symbol:
-        return self.riccati("D", RATES, TORQUES, _POSITIVE)
+        return self.riccati("D", self.moved.dual, self.moved, _POSITIVE)
 
     @property
     def G(self) -> Symbol:
-        return self.riccati("G", TORQUES, FORCES, _MEMORYLESS)
+        return self.riccati("G", self.moved, FORCES, _MEMORYLESS)
 
     @property
     def K(self) -> Symbol:
-        return self.riccati("K", TORQUES, FORCES, _STRICT)
+        return self.riccati("K", self.moved, FORCES, _STRICT)
 
     @property
     def psi(self) -> Symbol:
@@ -162,7 +168,7 @@ class Symbols(Vectors, TwoWay, Linearized):
     def D_root(self) -> Symbol:
         """D^½, Rates → Normal: the triangular block of each joint with D = (D^½)*D^½, of one dof the square root. The
         residuals are ν = D^½(I + HφK)*θ̇, the innovations ε = D^{-½}*(I − HψK)T (RJK91 §6)."""
-        return self.riccati("D_root", RATES, NORMAL, _MEMORYLESS)
+        return self.riccati("D_root", self.moved.dual, NORMAL, _MEMORYLESS)
 
     @property
     def D_dot(self) -> Symbol:
@@ -256,7 +262,7 @@ class Symbols(Vectors, TwoWay, Linearized):
     @property
     def mass(self) -> Symbol:
         """The mass matrix ℳ, armature included; HφMφ*H* + A by law (RJK91 eq. 3)."""
-        return Symbol("mass", RATES, TORQUES, frozenset({"symmetric", "positive"}), self.pair)
+        return Symbol("mass", self.moved.dual, self.moved, frozenset({"symmetric", "positive"}), self.pair)
 
     @property
     def J(self) -> Symbol:
@@ -293,7 +299,7 @@ class Symbols(Vectors, TwoWay, Linearized):
         if (mass, armature, *others) == self.pair:
             return self
         spin, axes = rotors_and_axes((mass, armature, *others))
-        spin = zero(RATES, FORCES) if spin is None else spin
+        spin = zero(armature.domain, FORCES) if spin is None else spin
         return replace(self, mass_symbol=mass, armature_symbol=armature, rotor_symbol=spin, axes_symbol=axes)
 
     def accelerated(self, acceleration: Node) -> Symbols:
@@ -303,14 +309,16 @@ class Symbols(Vectors, TwoWay, Linearized):
 
 def rotors_and_axes(pair: tuple[Node, ...]) -> tuple[Node | None, Node]:
     """S of the arguments of a Riccati equation, or None, and its axes."""
-    spins = [x for x in pair[2:] if x.codomain == FORCES]
-    axes = [x for x in pair[2:] if x.codomain == TORQUES]
+    spins = [x for x in pair[2:] if x.domain != FORCES]
+    axes = [x for x in pair[2:] if x.domain == FORCES]
     return (spins[0] if spins else None), (axes[0] if axes else H)
 
 
 def has_pair(symbol: Symbol) -> bool:
     """Whether a symbol is about masses and armature, as Riccati's set is; rates are about other things."""
-    return len(symbol.of) >= 2 and (symbol.of[0].codomain, symbol.of[1].codomain) == (FORCES, TORQUES)
+    if len(symbol.of) < 2 or symbol.of[0].codomain != FORCES:
+        return False
+    return symbol.of[1].codomain == TORQUES or (len(symbol.of) > 2 and symbol.of[2].domain == FORCES)
 
 
 NAMES = (

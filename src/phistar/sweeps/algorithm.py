@@ -16,6 +16,7 @@ from phistar.sweeps.ir import (
     BackFromSiblings,
     Call,
     CarriedChildren,
+    Combined,
     CongruentChildren,
     CongruentParent,
     CongruentSiblings,
@@ -152,7 +153,7 @@ class _Text(Domain):
         return _Shown(f"{name}(k,j)" if name in self.pairs else name + at, name=name)
 
     def data(self, name: str, at: str) -> _Shown:
-        return _Shown(f"{name}(k)", name=name)
+        return _Shown(f"{shown_name(name)}(k)", name=name)
 
     def product(self, left: _Shown, right: _Shown, term: Times, at: str, half: bool) -> _Shown:
         return _Shown(f"{left.grouped} {right.grouped}")
@@ -187,6 +188,8 @@ class _Text(Domain):
         match term:
             case ToScalar(left=left, right=right):
                 return _Shown(f"Σ {left}*(k) {right}(k)")
+            case Combined(left=left, right=right):
+                return _Shown(f"{left}(k) {right}")
             case Gathered(operator=operator, transposed=transposed, name=name):
                 return _Shown(f"Σ {shown_name(operator)}{'*' if transposed else ''}(k) {name}(k)")
             case Spread(operator=operator, transposed=transposed, name=name):

@@ -197,7 +197,15 @@ class ToRoot(Term):
 
 @dataclass(frozen=True, eq=False)
 class ToScalar(Term):
-    """Σ_k x(k)* y(k): the pairing of a space with its dual."""
+    """Σ_k x(k)* y(k): the pairing of a space with its dual; of columns x, one for each."""
+
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, eq=False)
+class Combined(Term):
+    """X(k) y at link k, of columns X and as many numbers y."""
 
     left: str
     right: str
@@ -371,8 +379,8 @@ ZERO = Plus(())
 @cache
 def fields_at_link(term: Term) -> frozenset[str]:
     """Names that must be known at this link first."""
-    own = frozenset({term.name}) if isinstance(term, Field) else _implied(term)
-    return own.union(*(fields_at_link(x) for x in subterms(term)))
+    own = {term.name} if isinstance(term, Field) else _implied(term)
+    return frozenset(own).union(*map(fields_at_link, subterms(term)))
 
 
 def _implied(term: Term) -> frozenset[str]:
@@ -384,10 +392,8 @@ def _implied(term: Term) -> frozenset[str]:
 @cache
 def fields_anywhere(term: Term) -> frozenset[str]:
     """Every field a term reads, here or at a neighbour."""
-    if isinstance(term, SolveStacked):
-        return frozenset({term.matrix, term.right})
-    if isinstance(term, ToScalar):
-        return frozenset({term.left, term.right})
+    if isinstance(term, ToScalar | Combined | SolveStacked):
+        return frozenset({term.matrix if isinstance(term, SolveStacked) else term.left, term.right})
     name, more = getattr(term, "name", None), getattr(term, "update", ())
     own = frozenset({name, *more} if isinstance(name, str) and not isinstance(term, Data | TaskOperator) else ())
     return (own | _implied(term)).union(*(fields_anywhere(x) for x in subterms(term)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from phistar.identities.graph import apply, blocks, compound, is_solved_for, origin_of
+from phistar.identities.graph import apply, blocks, compound, is_by_columns, is_solved_for, origin_of
 from phistar.identities.graph_values import ONE as ONE_OPERAND
 from phistar.identities.graph_values import (
     Apply,
@@ -231,7 +231,8 @@ class Lowering:
             return True
         letters = [symbol_of(r.letter) for r in readers if isinstance(r, Apply)]
         shifts = any(x.name in _SHIFTS or is_row_operator(x) for x in letters)
-        return shifts or any(isinstance(r, Solve) for r in readers)
+        by_columns = any(isinstance(r, Bracketed) and is_by_columns(symbol_of(r.letter)) for r in readers)
+        return shifts or by_columns or any(isinstance(r, Solve) for r in readers)
 
     def scan(self, name: str, value: Apply) -> list[Statement]:
         """z = φy, ψy (inward) and φ*y, ψ*y (outward); ψ(p,k) = φ(p,k)(I − GH) is never formed. φ_b runs back."""
@@ -243,15 +244,18 @@ class Lowering:
         if symbol.name == "phi_b":
             transported = ir.BackFromChildren(name) if outward else ir.BackFromParent(name)
             return [Statement(name, plus([(ONE, transported), (ONE, y)]))]
-        gain, h = Field("G" + self.suffix(symbol.of)), self.block(rotors_and_axes(symbol.of)[1])
+        gain, axes = Field("G" + self.suffix(symbol.of)), rotors_and_axes(symbol.of)[1]
+        h = None if isinstance(axes, Identity) else self.block(axes)
         if outward:
             u = ir.FromParent(name)
-            return [Statement(name, plus([(ONE, u), (-ONE, times(Transpose(h), times(Transpose(gain), u))), (ONE, y)]))]
-        carried = self.fresh(name + "⁺")
-        z = Field(name)
+            held = times(Transpose(gain), u)
+            held = times(Transpose(h), held) if h else held
+            return [Statement(name, plus([(ONE, u), (-ONE, held), (ONE, y)]))]
+        carried, z = self.fresh(name + "⁺"), Field(name)
+        felt = times(h, z) if h else z
         return [
             Statement(name, plus([(ONE, ir.FromChildren(carried)), (ONE, y)])),
-            Statement(carried, plus([(ONE, z), (-ONE, times(gain, times(h, z)))])),
+            Statement(carried, plus([(ONE, z), (-ONE, times(gain, felt))])),
         ]
 
     # Values to terms
@@ -270,6 +274,9 @@ class Lowering:
                 return self.paired(value)
             case Bracketed(letter=letter) if symbol_of(letter).name == REGRESSOR:
                 return self.of_parameters(value)
+            case Bracketed(letter=letter) if is_by_columns(symbol_of(letter)):
+                made, y = self.named(value.made_from), self.named(value.argument)
+                return ir.ToScalar(made, y) if isinstance(letter, Adjoint) else ir.Combined(made, y)
             case Bracketed(letter=letter, argument=argument):
                 return self.multiplied(letter, self.term(argument))
             case Blocks(node=node):

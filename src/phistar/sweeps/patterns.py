@@ -147,6 +147,8 @@ class _Chain(Domain):
                 return self.tally.inward(self.fields[name]) if k == self.n - 1 else None
             case ir.FromRoot(name=name):
                 return self.fields[name] if k == 0 else None
+            case ir.Combined(left=left, right=right):
+                return self.tally.times(self.fields[left][k], self.fields[right])
             case regions.Spread(operator=operator, transposed=is_adjoint, name=name):
                 return self.tally.times(_rows(operator, is_adjoint), self.fields[name])
             case ir.BackFromParent(name=name) | ir.BackCongruentParent(name=name):
@@ -185,7 +187,8 @@ class _Chain(Domain):
         raise AssertionError(term)
 
     def dot(self, left: str, right: str) -> Pattern:
+        found: Pattern = [[2]]
         for a, b in zip(self.fields[left], self.fields[right], strict=True):
-            self.tally.times(None if a is None else transposed(a), b)
-        self.tally.adds += self.n - 1
-        return [[2]]
+            found = self.tally.times(None if a is None else transposed(a), b) or found
+        self.tally.adds += (self.n - 1) * len(found) * len(found[0])
+        return [[2] * len(row) for row in found]

@@ -156,7 +156,7 @@ class Dense:
         """KJR92 eqs. 24-29, 34 with armature; Ω by (58), block diagonal on trees too."""
         rotors, axes = rotors_and_axes(pair)
         mass, armature, h, shift = self(pair[0]), self(pair[1]), self(axes), self._E_phi()
-        spin = np.zeros((6 * self.n, self.model.nv)) if rotors is None else self(rotors)
+        spin = np.zeros_like(h.T) if rotors is None else self(rotors)
         p = mass
         for _ in range(self.n):
             d = h @ p @ h.T + armature

@@ -246,6 +246,8 @@ class _Machine(BlockDomain):
                 return self.over(self.links.congruent_outward, k, self.above(name, k))
             case ir.FromBase():
                 return self.links.from_base(k, self.fields[name]) if self.parents[k] < 0 else None
+            case ir.Combined(left=left, right=right):
+                return block_times(self.fields[left][k], self.fields[right])
             case regions.Spread(operator=operator, transposed=transposed):
                 return np.matmul(self.rows_of(operator, transposed, k), self.fields[name])
             case ir.FromRoot() if self.parents[k] < 0:

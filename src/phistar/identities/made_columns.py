@@ -1,0 +1,119 @@
+"""Inverses with something of low rank added, by columns that are made once.
+
+Of V*DV − V*DV·L·S⁻¹R·V*DV with S = W + R·V*DV·L, as the matrix inversion lemma leaves it, the columns E = VL and
+F = VR* are all that L and R are needed for: V*(D − DE S⁻¹(DF)*)V with S = W + F*DE. What S says needs no sweep anew.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+
+from phistar.identities.justify import Rewrite, Step, Uses, rewritten, scaled, use
+from phistar.identities.law import Law
+from phistar.identities.match import instance_of
+from phistar.identities.polynomial import expand, letters
+from phistar.operators.linearized import TOGETHER, is_narrow, together
+from phistar.operators.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, inverse, product, summation
+
+TITLE = "columns made once"
+
+
+def by_columns(node: Node) -> list[Step]:
+    """The steps to columns wherever they help, one lemma at a time."""
+    steps: list[Step] = []
+    while (found := rewritten(node, _by_columns)) is not None:
+        steps.append(Step(node, found.node, TITLE, "", found.uses))
+        node = found.node
+    return steps
+
+
+def _by_columns(node: Node) -> Rewrite | None:
+    terms = node.terms if isinstance(node, Sum) else ()
+    for c, whole in terms:
+        halves = _halves(whole)
+        for d, less in terms if halves else ():
+            after = _condensed(whole, less, *halves) if d == -c and isinstance(less, Product) else None  # type: ignore[misc]
+            if after is not None:
+                others = ((e, x) for e, x in terms if x is not whole and x is not less)
+                return _told(node, summation([(c, after), *others]))
+    return None
+
+
+def _halves(node: Node) -> tuple[Node, Node] | None:
+    """D and V of V*DV."""
+    factors = _factors(node)
+    middle = len(factors) // 2
+    if len(factors) < 3 or len(factors) % 2 == 0:
+        return None
+    right = product(*factors[middle + 1 :])
+    return (factors[middle], right) if adjoint(right) is product(*factors[:middle]) else None
+
+
+def _factors(node: Node) -> tuple[Node, ...]:
+    return node.factors if isinstance(node, Product) else (node,)
+
+
+def _condensed(whole: Node, less: Product, middle: Node, right: Node) -> Node | None:
+    """V*(D − DE S⁻¹(DF)*)V, or None where the second term is not V*DV·L·S⁻¹R·V*DV."""
+    at = next((i for i, x in enumerate(less.factors) if isinstance(x, Inverse) and is_narrow(x)), None)
+    if at is None:
+        return None
+    seen = less.factors[at]
+    assert isinstance(seen, Inverse)
+    terms = seen.of.terms if isinstance(seen.of, Sum) else ()
+    for c, term in terms:
+        ends = _around(term, whole) if c == 1 else None
+        if ends is None or product(whole, ends[1], seen, ends[0], whole) is not less:
+            continue
+        first, last = (together(right @ x) for x in (ends[1], adjoint(ends[0])))
+        solved = together(middle @ first)
+        told = solved if last is first else together(middle @ last)
+        rest = summation([*((d, x) for d, x in terms if x is not term), (1, adjoint(last) @ solved)])
+        return adjoint(right) @ (middle - solved @ inverse(rest) @ adjoint(told)) @ right
+    return None
+
+
+def _around(term: Node, whole: Node) -> tuple[Node, Node] | None:
+    """R and L of a term RXL."""
+    factors, inside = _factors(term), _factors(whole)
+    for i in range(1, len(factors) - len(inside)):
+        if factors[i : i + len(inside)] == inside:
+            return product(*factors[:i]), product(*factors[i + len(inside) :])
+    return None
+
+
+def _told(node: Node, after: Node) -> Rewrite | None:
+    """The rewrite, by [X] = X: opened, both are the same."""
+    (one, first), (other, second) = _opened(node), _opened(after)
+    if not expand(one).same_as(expand(other)):
+        return None
+
+    def why() -> Uses:
+        back = (use for step in second for use in scaled(step.uses(), Fraction(-1)))
+        return *(use for step in first for use in step.uses()), *back
+
+    return Rewrite(after, why)
+
+
+def _opened(node: Node) -> tuple[Node, list[Rewrite]]:
+    steps: list[Rewrite] = []
+    while known := opened_brackets(node):
+        step = rewritten(node, lambda part, known=known: known[part][1] if part in known else None)
+        if step is None:  # inside of others alone
+            break
+        steps.append(step)
+        node = step.node
+    return node, steps
+
+
+def opened_brackets(node: Node) -> dict[Node, tuple[Law, Rewrite]]:
+    """[X] = X: what is taken as one block is its product."""
+    known: dict[Node, tuple[Law, Rewrite]] = {}
+    for letter in letters(node):
+        if isinstance(letter, Symbol) and letter.name == TOGETHER:
+            law = Law("block_of_a_product", "", lambda _, x=letter: (x, x.of[0]), (), "never", "", "")
+            for flipped, x, y in ((False, letter, letter.of[0]), (True, adjoint(letter), adjoint(letter.of[0]))):
+                why = use(instance_of(law, letter, letter.of[0]), flipped=flipped)
+                known[x] = law, Rewrite(y, partial(tuple, (why,)))
+    return known
