@@ -188,9 +188,9 @@ def _source(wanted: Statements, lanes: int, target: Target) -> Source:
 def _best_arranged(traces: Written) -> Written:
     """The form that needs fewest instructions as it is best compiled, and what others may need as few."""
     made, fewest = dict(traces), math.inf
-    for form, (trace, *others) in sorted(traces.items(), key=lambda each: each[1][0].operations):
+    for form, (trace, names, signature) in sorted(traces.items(), key=lambda each: each[1][0].operations):
         if may_be_fewest(trace.operations, fewest):
-            made[form] = arranged(trace), *others
+            made[form] = arranged(trace), names, signature
             fewest = min(fewest, made[form][0].operations)
     return made
 

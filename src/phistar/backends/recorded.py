@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -114,8 +115,9 @@ class Recorded:
 
     def is_written(self, model: Model, vectors: int) -> bool:
         """Whether its instructions for a robot compile within the budget, as far as so many vectors swept over the
-        links let them be recorded."""
-        return is_written(self.name, model, vectors, lambda most: self.operations_within(model, most))
+        links let them be recorded; what `fits` may ask."""
+        count = partial(self.operations_within, model)
+        return model.kept((self.name, "written"), lambda: is_written(self.name, model, vectors, count))
 
     def operations_within(self, model: Model, most: int) -> int | None:
         """Operations of one state, or None where there are more instructions than said."""

@@ -59,7 +59,7 @@ def held(model: Model, q: Any, v: Any, frames: tuple[str, ...]) -> Held:
     if is_traced(q, v) or not model.nv:
         return _held(model, q, v, frames)
     recorded = model.kept(("held", frames), lambda: _compiled(frames))
-    if not recorded.is_written(model, 2 + 2 * row_count(model)):
+    if not recorded.fits(model):
         return _held(model, q, v, frames)
     with np.errstate(invalid="ignore"):  # a NaN spoils its own row
         made = Held(*recorded(model, q, v))
@@ -75,7 +75,11 @@ def _compiled(frames: tuple[str, ...]) -> Recorded:
         m = row_count(model)
         return (m, m), (m,), (m, model.nv), (m, max(1, 6 * len(frames))), (m,)
 
-    return Recorded(f"held at {frames}", ("q", "v"), Held._fields, flat, shapes)
+    def fits(model: Model) -> bool:
+        return recorded.is_written(model, 2 + 2 * row_count(model))
+
+    recorded = Recorded(f"held at {frames}", ("q", "v"), Held._fields, flat, shapes, fits)
+    return recorded
 
 
 def _held(model: Model, q: Any, v: Any, frames: tuple[str, ...]) -> Held:

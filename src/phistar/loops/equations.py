@@ -93,7 +93,7 @@ class Equations(NamedTuple):
 
 def equations(model: Model, q: Any, v: Any, tau: Any) -> Equations:
     """The closures' equations of motion, on floats (…, n) or traced scalars (n,)."""
-    if is_traced(q, v, tau) or not _compiled_equations.is_written(model, 6 + row_count(model)):
+    if is_traced(q, v, tau) or not _compiled_equations.fits(model):
         return _equations(model, q, v, tau)
     with np.errstate(invalid="ignore"):  # a NaN spoils its own row
         made = _compiled_equations(model, q, v, tau)
@@ -144,7 +144,12 @@ def _shapes(model: Model) -> tuple[tuple[int, ...], ...]:
 
 
 _compiled_equations = Recorded(
-    "closure_equations", ("q", "v", "tau"), (*Equations._fields[:-1], *Closures._fields), _flat, _shapes
+    "closure_equations",
+    ("q", "v", "tau"),
+    (*Equations._fields[:-1], *Closures._fields),
+    _flat,
+    _shapes,
+    lambda model: _compiled_equations.is_written(model, 6 + row_count(model)),
 )
 
 

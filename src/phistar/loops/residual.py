@@ -54,6 +54,7 @@ _compiled = Recorded(
     Corrections._fields,
     _corrections,
     lambda model: ((row_count(model),), (row_count(model),), (model.nv,), (model.nv,), ()),
+    lambda model: _compiled.is_written(model, 6 + row_count(model)),
 )
 
 
@@ -62,7 +63,7 @@ def corrections(model: Model, q: Any, v: Any) -> Corrections:
     if is_traced(q, v):
         return _corrections(model, q, v)
     with np.errstate(invalid="ignore"):  # a NaN spoils its own row
-        if _compiled.is_written(model, 6 + row_count(model)):
+        if _compiled.fits(model):
             made = Corrections(*_compiled(model, q, v))
         elif fits_along_tree(model):
             residual, rate, shift, change, doubt = corrected_along_tree(model, q, v)
