@@ -343,3 +343,18 @@ REFUSED = {
 def test_what_is_not_there_is_refused_by_a_sentence(known, name):
     with pytest.raises(ps.PhistarError, match="bend"):
         REFUSED[name](known)
+
+
+def test_modes_are_degrees_of_freedom_of_what_they_move():
+    """Two joints and four modes move a tip in six directions; one bends before the frame of the second body."""
+    b = ps.ModelBuilder("two beams", gravity=(0, 0, -9.81))
+    b.body("upper", joint=ps.Revolute(axis=(0, 1, 0)), inertia=beam(3))
+    b.body("fore", "upper.tip", ps.Revolute(axis=(1, 0, 0)), ps.Pose((0, 0.2, 0)), beam(2))
+    model = b.build()
+    q, v = np.array([0.3, 0.01, -0.02, 0.01, 0.5, 0.02, 0.01]), np.zeros(7)
+    expected = np.linalg.inv(ps.mobility(model, q, "fore.tip"))
+    space = ps.compile(lambda q, v: ps.operational_space(model, q, v, "fore.tip").inertia, model)
+    close(space(q, v), expected, 1e-6)
+    assert ps.control.OperationalSpaceControl(model, "fore.tip", kp=1.0, kd=1.0).model is model
+    with pytest.raises(ps.PhistarError, match="5 degrees of freedom move 'fore'"):
+        ps.control.OperationalSpaceControl(model, "fore", kp=1.0, kd=1.0)

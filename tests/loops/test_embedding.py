@@ -137,3 +137,10 @@ def test_the_operational_inertia_of_a_closed_chain_is_a_statement():
     inertia = ps.algebra(model.embedded(q=q), frames=["left tip"]).Lambda
     assert relative(inertia.dense(q), space.inertia) < 1e-9
     assert relative(inertia.apply(q, np.arange(6.0)), space.inertia @ np.arange(6.0)) < 1e-9
+
+
+def test_only_independent_rates_are_degrees_of_freedom_of_a_frame_behind_a_loop():
+    closed = four_bar((0.5, 1.0, 0.9, 1.1))
+    q = ps.assemble(closed, np.array([0.7, 0.1, 1.0]))
+    with pytest.raises(ps.InfeasibleError, match="'coupler_end' of four_bar: 1 degrees of freedom"):
+        ps.operational_space(closed.embedded(q=q), q, [0.1], "coupler_end")

@@ -148,14 +148,6 @@ def refuse_curved(model: Model, law: object) -> None:
         )
 
 
-def freedoms(model: Model, frame: str) -> int:
-    """Number of freedoms that move a frame: those of the joints between it and the world."""
-    body, count = model.frame(frame).body, 0
-    while body >= 0:
-        body, count = model.parents[body], count + model.joints[body].nv
-    return count
-
-
 def row(*parts: Any) -> Array:
     """Parts (…, n) side by side on their last axis, their leading axes broadcast; floats or traced numbers."""
     arrays = [traced(x) if is_traced(np.asanyarray(x)) else np.asarray(x, dtype=float) for x in parts]

@@ -14,12 +14,12 @@ from typing import Any, final
 import numpy as np
 
 from phistar.array_types import Array
+from phistar.backends.links.link_sizes import freedoms
 from phistar.backends.traces.solve import solve
 from phistar.control.control_law import (
     POSE_ROWS,
     Controller,
     entries,
-    freedoms,
     pose_error,
     pose_row,
     row,
@@ -83,7 +83,7 @@ def check_grasp(law: ObjectLaw, gains: Mapping[str, int]) -> None:
     object.__setattr__(law, "weights", checked_weights(law.grasp, law.weights))
     model = law.model
     for loop in law.grasp.loops:
-        moving = freedoms(model, law.grasp.ends(loop.name)[1])
+        moving = freedoms(model, law.grasp.ends(loop.name)[1:])
         if moving < loop.rows:
             raise ModelError(
                 f"The contact '{loop.name}' of {model.name} has {loop.rows} rows, and {moving} degrees of freedom move "

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from phistar.array_types import Array
+from phistar.backends.links.link_sizes import freedoms
 from phistar.backends.programs.conditioning import damped
 from phistar.control.control_law import (
     POSE_ROWS,
     Controller,
     entries,
-    freedoms,
     gain,
     joint_error,
     pose_error,
@@ -155,7 +155,7 @@ def check_tip(law: TipLaw, task_damping: float = 0.0) -> None:
     if not isinstance(frame, str):
         raise UnknownNameError(f"{kind} takes one frame, by its name; {frame!r:.100} is not one.")
     gain(task_damping, 1, f"{kind}'s task_damping")
-    moved_by = freedoms(model, frame)
+    moved_by = freedoms(model, (frame,))
     if moved_by < 6 and not task_damping:
         remedy = "Give task_damping=…, or" if hasattr(law, "task_damping") else "Choose"
         raise InfeasibleError(

@@ -27,6 +27,25 @@ def link_size(model: Model, k: int) -> tuple[int, int, int]:
     return model.embedding.width(k), model.embedding.choices[k].shape[-1], len(model.embedding.groups[k].bodies)
 
 
+def freedoms(model: Model, frames: tuple[str, ...]) -> int:
+    """How many rates move some frames: those of joints on their ways, of modes where a node on the way bends with them,
+    and of compound links."""
+    rates, bodies = set[int](), set[int]()
+    for frame in map(model.frame, frames):
+        body, node = frame.body, frame.node
+        while body >= 0:
+            own, joint = model.bodies[body], model.joints[body]
+            bodies.add(body)
+            rates.update(range(joint.v_slice.start, joint.v_slice.stop))
+            if node >= 0:
+                rates.update(range(own.mode_slice.start, own.mode_slice.stop))
+            body, node = own.parent, own.node
+    if model.embedding is None:
+        return len(rates)
+    links = [k for k, group in enumerate(model.embedding.groups) if bodies & set(group.bodies)]
+    return sum(model.embedding.choices[k].shape[-1] for k in links)
+
+
 def has_wide_links(model: Model) -> bool:
     """Whether some link is not six wide: a body that bends, or a compound link."""
     return model.is_flexible or model.embedding is not None

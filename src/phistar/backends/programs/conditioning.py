@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array, IntArray
+from phistar.backends.links.link_sizes import freedoms
 from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.solve import SMALLEST_PIVOT, scales, solve, solve_symmetric
 from phistar.errors import InfeasibleError, StatementError
@@ -123,14 +124,8 @@ def refuse_lost_directions(model: Model, frames: tuple[str, ...], found: Mapping
 
 
 def check_directions(model: Model, frames: tuple[str, ...]) -> None:
-    """Refuse frames that fewer joints move than they have directions: their Ω is singular everywhere."""
-    moved: set[int] = set()
-    for name in frames:
-        body = model.frame(name).body
-        while body >= 0:
-            moved.add(body)
-            body = model.parents[body]
-    dofs, wanted = sum(model.joints[k].nv for k in moved), 6 * len(frames)
+    """Refuse frames that fewer rates move than they have directions: their Ω is singular everywhere."""
+    dofs, wanted = freedoms(model, frames), 6 * len(frames)
     if dofs < wanted:
         raise InfeasibleError(
             f"{', '.join(map(repr, frames))} of {model.name}: {dofs} degrees of freedom move a task of {wanted} "
