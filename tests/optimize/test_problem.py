@@ -206,6 +206,22 @@ def test_constraints_are_met_and_change_the_motion():
     assert found.converged and np.abs(found.v[:-1, 0]).max() <= fast + 1e-6 and found.cost > free.cost
 
 
+def test_one_bound_is_that_of_all_entries_and_a_row_of_each():
+    slow = o.constraint(lambda q, v, u: v, -0.5, [0.5], "slow")
+    made = o.problem(acrobot(), [0, 0], dt=0.05, steps=3, running=[o.control(1.0)], constraints=slow)
+    assert made.constraints[0].upper.tolist() == [0.5, 0.5]
+    assert made.solve(iterations=30).converged
+    for wrong, said in (
+        (
+            o.constraint(lambda q, v, u: v, 0.0, [1.0, 2.0, 3.0], "three"),
+            r"three gives shape \(2,\), its bounds have 3",
+        ),
+        (o.constraint(lambda q: q, 0.0, 1.0, "of q"), "of q does not fit"),
+    ):
+        with pytest.raises(ps.PhistarError, match=said):
+            o.problem(acrobot(), [0, 0], dt=0.05, steps=3, running=[o.control(1.0)], constraints=wrong)
+
+
 def test_an_infeasible_problem_says_which_constraint_and_by_how_much():
     far = o.frame_at("tip", (5.0, 0.0, 0.0))  # two metres is all it can reach
     found = o.problem(

@@ -7,14 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from phistar.array_types import Array
 from phistar.dynamics import forward_kinematics
-from phistar.errors import ShapeError
+from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
 from phistar.optimize.costs import Cost
 
@@ -42,6 +42,21 @@ class Constraint:
         object.__setattr__(self, "lower", np.clip(lower, -BEYOND, BEYOND))
         object.__setattr__(self, "upper", np.clip(upper, -BEYOND, BEYOND))
 
+    def fitted(self, model: Model, controls: int) -> Constraint:
+        """The same with bounds of every entry that g has for a robot."""
+        state = model.neutral(), np.zeros(model.nv), np.zeros(controls)
+        try:
+            with np.errstate(all="ignore"):
+                shape = np.shape(self.function(model, *state))
+        except (TypeError, AttributeError, ValueError, IndexError) as error:
+            raise PhistarError(f"The constraint {self.name} does not fit {model.name}: {error}.") from error
+        if len(shape) != 1 or len(self.lower) not in (1, *shape):
+            raise ShapeError(
+                f"The constraint {self.name} gives shape {shape}, its bounds have {len(self.lower)} entries: "
+                "it must give a row (m,), with one bound for all or one for each."
+            )
+        return replace(self, lower=np.broadcast_to(self.lower, shape), upper=np.broadcast_to(self.upper, shape))
+
     def as_cost(self) -> Cost:
         """The cost that takes its place: the target is [lower; upper; λ/ρ], the weight ρ."""
         m = len(self.lower)
@@ -66,7 +81,7 @@ def constraint(
     function : callable
         g(q, v, u) → (m,); run once on symbols, so that it must not branch on values.
     lower, upper : float or (m,)
-        Bounds; equal ones make an equation. A row says how many entries g has.
+        Bounds, of all entries of g or of each; equal ones make an equation.
     name : str
         What it is called in messages.
 

@@ -251,7 +251,8 @@ def problem(
     matrix, names = _actuation(robot, actuated) if plant is None else _commands(plant, actuated)
     low, high = command_ranges(plant) if plant and limits is None else _bounds(robot, matrix, names, limits)
     lists = _listed(running, Cost), _listed(terminal, Cost)
-    held = _listed(constraints, Constraint), _listed(terminal_constraints, Constraint)
+    held = [_listed(each, Constraint) for each in (constraints, terminal_constraints)]
+    held = [tuple(each.fitted(robot, len(names)) for each in some) for some in held]
     if not (lists[0] or lists[1]):
         raise PhistarError("A problem without costs has no best motion; give running or terminal costs.")
     return Problem(robot, *start, _lengths(dt, steps), *lists, *held, matrix, low, high, passive, plant)

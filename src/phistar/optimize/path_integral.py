@@ -42,9 +42,9 @@ class SampledMotions:
 
     @cached_property
     def memory(self) -> Memory:
-        problem, more = self.problem, 1 + self.problem.controls
+        problem = self.problem
         gains = problem.running_kernel.rows[-1]
-        return Memory(problem.model.nq + more, problem.model.nv, gains=gains, row=problem.controls, noted=more)
+        return Memory(problem.model.nq + 1, problem.model.nv, gains=gains, row=problem.controls, noted=1)
 
     @cached_property
     def trials(self) -> Trials:
@@ -69,15 +69,15 @@ class SampledMotions:
         return made
 
     def _control(self, x: Any, gains: Any, row: Any) -> dict[str, Any]:
-        q, _, _, v = self.trials.split(x)
+        q, _, v = self.trials.split(x)
         u = traced(row)
         cost = self.problem.running_kernel.recorded(q, v, u, traced(gains))
-        return {"u": np.matmul(self.problem.actuation, u), "noted": np.concatenate([cost, u])}
+        return {"u": np.matmul(self.problem.actuation, u), "noted": cost}
 
     def _finish(self, s: Any, noted: Any) -> dict[str, Any]:
-        q, cost, _, v = self.trials.split(s)
+        q, cost, v = self.trials.split(s)
         place = Coordinates(self.problem.model).unit(np.asarray(q))
-        return dict.fromkeys(("x", "y", "s"), np.concatenate([place, cost + noted[:1], noted[1:], v]))
+        return dict.fromkeys(("x", "y", "s"), np.concatenate([place, cost + noted, v]))
 
     def _loop(self) -> TimeLoop:
         memory = self.memory

@@ -47,13 +47,13 @@ class Trials:
         more = 1 + self.actuation.shape[1]
         return Memory(self.model.nq + more, self.model.nv, gains=1, row=self.rows.length, noted=more)
 
-    def split(self, x: Any) -> tuple[Any, Any, Any, Any]:
-        """q, the cost so far (1,), the controls before, and v of a state."""
-        nq, end = self.model.nq, self.memory.nq
-        return traced(x[:nq]), traced(x[nq : nq + 1]), traced(x[nq + 1 : end]), traced(x[end:])
+    def split(self, x: Any) -> tuple[Any, Any, Any]:
+        """q, what stands with it (the cost so far first), and v of a state."""
+        nq, end = self.model.nq, len(x) - self.model.nv
+        return traced(x[:nq]), traced(x[nq:end]), traced(x[end:])
 
     def _control(self, x: Any, gains: Any, row: Any) -> dict[str, Any]:
-        q, _, _, v = self.split(x)
+        q, _, v = self.split(x)
         part, nv = self.rows.parts(traced(row)), self.model.nv
         away = np.concatenate([between(self.model, part["q"], q), v - part["v"]])
         u = part["u"] + gains * part["d"] - np.matmul(part["K"].reshape(-1, 2 * nv), away)
@@ -63,19 +63,19 @@ class Trials:
 
     def stage(self, x: Any, y: Any, s: Any, u: Any, clock: Any) -> dict[str, Any]:
         """v' = v + h θ̈, q' = q ⊕ h v'."""
-        q, cost, before, v = self.split(x)
+        q, beside, v = self.split(x)
         forces = u + Passive(self.model).smooth(q, v) if self.passive else u
         after = v + clock[1:] * np.asarray(forward_dynamics(self.model, q, v, forces))
         moved = Coordinates(self.model).moved(q, clock[1:] * after)
-        return {"y": y, "s": np.concatenate([moved, cost, before, after])}
+        return {"y": y, "s": np.concatenate([moved, beside, after])}
 
     def _finish(self, s: Any, gains: Any, row: Any, noted: Any) -> dict[str, Any]:
         """The next state, less what is kept of the gap; the cost with this step's; its controls."""
         coordinates, nv = Coordinates(self.model), self.model.nv
-        q, cost, _, v = self.split(s)
+        q, beside, v = self.split(s)
         left = self.rows.parts(traced(row))["gap"] * (gains - 1.0)
         q = coordinates.unit(coordinates.moved(coordinates.unit(np.asarray(q)), left[:nv]))
-        return dict.fromkeys(("x", "y", "s"), np.concatenate([q, cost + noted[:1], noted[1:], v + left[nv:]]))
+        return dict.fromkeys(("x", "y", "s"), np.concatenate([q, beside[:1] + noted[:1], noted[1:], v + left[nv:]]))
 
     def _loop(self) -> TimeLoop:
         memory = self.memory
