@@ -19,19 +19,14 @@ from phistar.errors import StatementError
 from phistar.model import Model
 
 WRITTEN, ROLLED, PAIRS = "written out", "link by link", "pair by pair"
+# Of mechanisms with loops: motion and compliance at the loops' frames link by link, the closures in straight-line code;
+# each closure eliminated at the link where its ways meet; a sweep a closure, then a table of all closures.
 AT_FRAMES, ALONG_TREE, ROW_BY_ROW = "at the frames", "along the tree", "row by row"
 SCHEDULES = {
     WRITTEN: "all links one after the other in straight-line code, constants folded",
     ROLLED: "a loop over the links, each kind traced once; operators with many columns one column after the other",
     PAIRS: "sweeps in one common frame, then a loop over pairs of joints",
 }
-CLOSINGS = {
-    WRITTEN: "the motion and its closures in straight-line code",
-    AT_FRAMES: "the motion and the compliance at the loops' frames link by link, the closures in straight-line code",
-    ALONG_TREE: "link by link, each closure eliminated at the link where its ways meet",
-    ROW_BY_ROW: "the motion and a sweep a closure link by link, then a table of all closures",
-}
-"""Schedules of a mechanism with loops."""
 NANOSECONDS = {WRITTEN: 0.028, ROLLED: 0.027, PAIRS: 0.031, AT_FRAMES: 0.1}
 NANOSECONDS |= {ALONG_TREE: 0.03, ROW_BY_ROW: 0.5}
 """Of an operation and state, in batches on one core with four lanes; measured on chains of 16 to 100."""

@@ -23,6 +23,8 @@ from phistar.backends.kernels import (
     validate,
 )
 from phistar.backends.kernels.copies import AT_ONCE
+from phistar.backends.kernels.kernel_ir import OPERATIONS
+from phistar.backends.kernels.validate import _RULES
 from phistar.backends.machine.jit import compile_object, host, load_object
 from phistar.errors import StatementError
 
@@ -255,3 +257,7 @@ def test_a_function_is_shown_statement_by_statement():
         "    t7: f64 = t6 * 0.5",
         "    [t5] = t7",
     ]
+
+
+def test_every_operation_that_the_language_lists_has_a_rule_and_no_other():
+    assert set(_RULES) == OPERATIONS
