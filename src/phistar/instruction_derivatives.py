@@ -6,6 +6,7 @@ The recorded statement is differentiated instruction by instruction; that of a l
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from phistar.backends import second_order
 from phistar.backends.kernel import Kernel, Statements
 from phistar.backends.links.link_sizes import has_wide_links
+from phistar.backends.programs.triple_places import turning
 from phistar.backends.traces.differentiate import adjoints, matrix, tangent_map, tangents, values_of
 from phistar.backends.traces.trace import Tape, Trace, finish
 from phistar.dynamics import forward_dynamics, inverse_dynamics, mass_matrix_inverse
@@ -64,6 +66,29 @@ def by_instructions(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -
     seeds |= {model.nq + i: {model.nv + i: 1.0} for i in range(2 * nv)}
     found = matrix(tangents(trace, values_of(trace, inputs), seeds), 3 * nv)
     return found[:, :nv], found[:, nv : 2 * nv], found[:, 2 * nv :]
+
+
+def tensors_by_instructions(
+    model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, places: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """∂²τ at places, how all that makes ∂τ changes; on a quaternion joint by the mean of both orders of q."""
+    nq, nv, tape = model.nq, model.nv, Tape()
+    given = [tape.inputs((n,)) for n in (nq, nv, nv)]
+    trace = finish(tape, [x for table in by_instructions(model, *given) for x in table.reshape(-1)])
+    seeds: dict[int, Any] = dict(enumerate(tangent_map(model, q)))
+    seeds |= {nq + i: {nv + i: 1.0} for i in range(nv)}
+    found = matrix(tangents(trace, values_of(trace, [*q, *v, *a]), seeds), 2 * nv).reshape(3, nv, nv, 2, nv)
+    by_q, by_v, mass = found
+    changes = {
+        "dqdq": by_q[:, :, 0],
+        "dqdv": np.swapaxes(by_v[:, :, 0], 1, 2),
+        "dvdv": by_v[:, :, 1],
+        "dadq": mass[:, :, 0],
+    }
+    turned = turning(model) & ~np.eye(nv, dtype=bool)
+    mean = 0.5 * (changes["dqdq"] + np.swapaxes(changes["dqdq"], 1, 2))
+    changes["dqdq"] = np.where(turned, mean, changes["dqdq"])
+    return {name: changes[name][tuple(own.T)] for name, own in places.items()}
 
 
 def hessian_product_at(model: Model, q: np.ndarray, *vectors: np.ndarray) -> tuple[np.ndarray, ...]:

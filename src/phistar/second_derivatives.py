@@ -1,8 +1,8 @@
 """Second derivatives of the dynamics, in tangent spaces: the entries that can be nonzero, symmetric ones once.
 
-∂²τ of τ = ℳθ̈ + 𝒞 + 𝒢 is how its first derivatives change, which the algebra makes pair by pair of joints
-(`derivatives.py`): an entry is there for three joints on one way from the base (Singh and Wensing, Transactions on
-Robotics 2024). That of forward dynamics follows by θ̈ = ℳ⁻¹(T − 𝒞 − 𝒢).
+∂²τ of τ = ℳθ̈ + 𝒞 + 𝒢 is how its first derivatives change: statements that laws bring to products over three joints on
+one way from the base (`sweeps/triples.py`; Singh and Wensing, Transactions on Robotics 2024). That of forward dynamics
+follows by θ̈ = ℳ⁻¹(T − 𝒞 − 𝒢).
 """
 
 from __future__ import annotations
@@ -15,29 +15,27 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.choice import is_tensor_written
+from phistar.backends.links.common_frame import common_frame, single_axes
+from phistar.backends.links.concise import without_roundoff
+from phistar.backends.links.link_sizes import has_wide_links
+from phistar.backends.links.values import has_rotors
+from phistar.backends.programs.triple_tables import EXCHANGED, TENSORS, Triples, Wanted, triples_program
 from phistar.backends.solved_tensors import SolvedTensors
-from phistar.backends.tensor_kernel import (
-    TENSORS,
-    TensorKernel,
-    contracted_kernel,
-    joints_of_rates,
-    tensor_kernel,
-    vanishing,
-)
-from phistar.derivatives import (
-    RECORDED,
-    forward_dynamics_derivatives,
-    inverse_dynamics_derivatives,
-    inverse_dynamics_hessian_product,
-)
+from phistar.backends.tensor_kernel import Entries, TensorKernel, contracted_kernel, tensor_kernel
+from phistar.derivatives import forward_dynamics_derivatives, inverse_dynamics_hessian_product
 from phistar.dynamics import forward_dynamics
 from phistar.errors import StatementError
+from phistar.identities.derivative_laws import second_inverse_derivatives
+from phistar.instruction_derivatives import tensors_by_instructions
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.operators.nodes import spelling
 from phistar.operators.symbols import Symbols
 from phistar.short_repr import short_repr
 from phistar.spatial.batches import leading_axes
+from phistar.stated_tables import states_tables
+from phistar.sweeps.lower import GIVEN
+from phistar.sweeps.regions import TripleProgram
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +98,12 @@ class ForwardDynamicsSecondDerivatives(NamedTuple):
     dtaudq: Tensor
 
 
-_EXCHANGED = {"dqdq": (1, 2), "dqdv": None, "dvdv": (1, 2), "dadq": (0, 1), "dtaudq": (0, 1)}
+_EXCHANGED = {**EXCHANGED, "dtaudq": (0, 1)}
 CHUNK = 64  # states: what forward dynamics keeps of them stays in the caches
+LARGEST = 200_000  # entries that products of arrays make at once
 
 
+@states_tables(second_inverse_derivatives)
 def inverse_dynamics_second_derivatives(model: Model, q: Any, v: Any, a: Any) -> InverseDynamicsSecondDerivatives:
     """How the derivatives of `inverse_dynamics` change with q and v: the second derivatives of
     τ(q ⊕ δ, v, a) at δ = 0.
@@ -131,7 +131,6 @@ def inverse_dynamics_second_derivatives(model: Model, q: Any, v: Any, a: Any) ->
     array([[ 0.   , -0.841],
            [-0.841, -0.841]])
     """
-    check_robot("inverse_dynamics_second_derivatives", (model,))
     given = model.checked_q(q), model.checked(v, model.nv, "v"), model.checked(a, model.nv, "a")
     leading_axes(dict(zip(("q", "v", "a"), given, strict=True)))
     kernel = tensors_of(model)
@@ -179,7 +178,7 @@ def forward_dynamics_second_derivatives(model: Model, q: Any, v: Any, tau: Any) 
     given = model.checked_q(q), model.checked(v, model.nv, "v"), model.checked(tau, model.nv, "tau")
     batch = leading_axes(dict(zip(("q", "v", "tau"), given, strict=True)))
     rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in given]
-    solved = model.kept("forward tensors", lambda: SolvedTensors(model.nv, tensors_of(model).places, _falling(model)))
+    solved = solved_of(model)
     values = {name: np.empty((len(rows[0]), len(places))) for name, places in solved.outputs.items()}
     for at in range(0, len(rows[0]), CHUNK):
         q, v, tau = (x[at : at + CHUNK] for x in rows)
@@ -204,8 +203,14 @@ def _falling(model: Model) -> frozenset[int]:
 
 
 def tensors_of(model: Model) -> TensorKernel:
-    """The kernel of ∂²τ: kept on the model, found on disk, or made; for long robots link by link."""
-    return model.kept("inverse tensors", lambda: _written(model) if is_tensor_written(model) else _long(model))
+    """The kernel of ∂²τ: kept on the model, found on disk, or made."""
+    return model.kept(inverse_dynamics_second_derivatives.slot(), lambda: _tensors(model))
+
+
+def solved_of(model: Model) -> SolvedTensors:
+    """What makes the second derivatives of forward dynamics of those."""
+    name = f"{inverse_dynamics_second_derivatives.slot()} solved"
+    return model.kept(name, lambda: SolvedTensors(model.nv, dict(tensors_of(model).places), _falling(model)))
 
 
 def contracted_of(model: Model) -> Any:
@@ -213,11 +218,12 @@ def contracted_of(model: Model) -> Any:
     products in O(n)."""
 
     def made() -> Any:
-        if is_tensor_written(model):
-            return contracted_kernel(model, RECORDED["inverse_dynamics_derivatives"].function, _stated())
-        return partial(_products, model)
+        if not is_tensor_written(model):
+            return partial(_products, model)
+        wanted = _wanted(model)
+        return contracted_kernel(model, _entries(model, wanted), _places(wanted), _stated())
 
-    return model.kept("contracted tensors", made)
+    return model.kept(f"{inverse_dynamics_second_derivatives.slot()} contracted", made)
 
 
 def _products(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -232,48 +238,68 @@ def _products(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.n
 
 
 def _stated() -> list[str]:
-    nodes = inverse_dynamics_derivatives.nodes(Symbols())
-    return [f"{name} {spelling(node)}" for name, node in nodes.items()]
+    return [f"{name} {spelling(x)}" for name, x in inverse_dynamics_second_derivatives.nodes(Symbols()).items()]
 
 
-def _written(model: Model) -> TensorKernel:
-    made = tensor_kernel(model, RECORDED["inverse_dynamics_derivatives"].function, _stated())
-    return made if made.function is not None else TensorKernel(_nothing, made.places, 0)
+def stated_triples() -> TripleProgram:
+    """The program of the statements of ∂²τ, for any tree."""
+    symbols = Symbols()
+    return triples_program(tuple(inverse_dynamics_second_derivatives.nodes(symbols).items()), symbols)
 
 
-def _nothing(q: np.ndarray, *vectors: np.ndarray) -> np.ndarray:
-    return np.zeros((*np.broadcast_shapes(*(x.shape[:-1] for x in (q, *vectors))), 0))
+def _wanted(model: Model) -> dict[str, Wanted]:
+    exact = tuple(table.name for table in stated_triples().tables if table.exact)
+    return model.kept(("wanted tensors", exact), lambda: Wanted.of(model, exact))
 
 
-def _long(model: Model) -> TensorKernel:
-    """Hessians of long robots, of each joint force along each direction, in O(n) each."""
-    nv, places = model.nv, _on_one_way(model)
-    unit, none = np.eye(nv), np.zeros((nv, nv))
+def _places(wanted: dict[str, Wanted]) -> dict[str, np.ndarray]:
+    return {name: own.places for name, own in wanted.items()}
+
+
+def _entries(model: Model, wanted: dict[str, Wanted]) -> Entries:
+    """The entries at numbers or traced scalars: of geared rotors, of whose moments no law says how they change, and of
+    links that bend, by the instructions that make ∂τ."""
+    if has_rotors(model) or has_wide_links(model):
+        return partial(tensors_by_instructions, model, places=_places(wanted))
+    program, plain = stated_triples(), single_axes(without_roundoff(model))
+
+    def entries(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, np.ndarray]:
+        triples = Triples(program, common_frame(plain, q), {GIVEN["v"]: v, GIVEN["qdd"]: a})
+        return {name: own.made(triples, name) for name, own in wanted.items()}
+
+    return entries
+
+
+def _tensors(model: Model) -> TensorKernel:
+    wanted = _wanted(model)
+    if is_tensor_written(model):
+        return tensor_kernel(model, _entries(model, wanted), _places(wanted), _stated())
+    return TensorKernel(_on_numbers(model, wanted), _places(wanted), 0)
+
+
+def _on_numbers(model: Model, wanted: dict[str, Wanted]) -> Any:
+    """The entries of long robots: by products of arrays, some states at once; with geared rotors by products with the
+    Hessian of each joint force."""
+    entries, rotors = _entries(model, wanted), has_rotors(model)
+    count = sum(len(own.places) for own in wanted.values())
 
     def function(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, a)))
-        q, v, a = (np.broadcast_to(x, (*batch, x.shape[-1]))[..., None, :] for x in (q, v, a))
-        whole = {name: np.empty((*batch, nv, nv, nv)) for name in TENSORS}
-        for i in range(nv):
-            by_q = inverse_dynamics_hessian_product(model, q, v, a, unit[i], unit, none, none)
-            by_v = inverse_dynamics_hessian_product(model, q, v, a, unit[i], none, unit, none)
-            found = by_q.dq, by_v.dq, by_v.dv, by_q.da
-            for name, x in zip(TENSORS, found, strict=True):  # a row for each direction
-                whole[name][..., i, :, :] = np.swapaxes(x, -1, -2)
-        whole["dqdq"] = (whole["dqdq"] + np.swapaxes(whole["dqdq"], -1, -2)) / 2
-        made = [whole[name][..., at[:, 0], at[:, 1], at[:, 2]] for name, at in places.items()]
-        return np.concatenate(made, axis=-1)
+        rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v, a)]
+        made = np.empty((len(rows[0]), count))
+        step = max(1, LARGEST // count)
+        for at in range(0, len(made), step):
+            part = [x[at : at + step] for x in rows]
+            found = _by_forces(model, wanted, part) if rotors else entries(*part)
+            made[at : at + step] = np.concatenate([found[name] for name in TENSORS], axis=-1)
+        return made.reshape(*batch, count)
 
-    return TensorKernel(function, places, 0)
+    return function
 
 
-def _on_one_way(model: Model) -> dict[str, np.ndarray]:
-    """Places of three rates of which each carries, or is carried by, the others."""
-    joint, carries = joints_of_rates(model)
-    related = (carries | carries.T)[np.ix_(joint, joint)]
-    i, j, k = np.nonzero(related[:, :, None] & related[:, None, :] & related[None, :, :])
-    places = np.stack([i, j, k], axis=1)
-    kept = {"dqdq": k >= j, "dqdv": k >= 0, "dvdv": k >= j, "dadq": j >= i}
-    for name, gone in vanishing(model).items():
-        kept[name] &= np.array([tuple(place) not in gone for place in places.tolist()])
-    return {name: places[kept[name]] for name in TENSORS}
+def _by_forces(model: Model, wanted: dict[str, Wanted], given: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """Of each joint force the Hessian, in O(n) along each direction."""
+    q, v, a = given
+    made = [_products(model, q, v, a, w) for w in np.eye(model.nv)]
+    whole = {name: np.stack([x[i] for x in made], axis=-3) for i, name in enumerate(TENSORS)}
+    return {name: whole[name][..., *own.places.T] for name, own in wanted.items()}

@@ -8,6 +8,7 @@ import pytest
 
 import phistar as ps
 from phistar.backends.links.link_sizes import space_sizes
+from phistar.second_derivatives import Tensor
 from phistar.stated import Stated, StatedFunction
 from phistar.sweeps.lower import GIVEN
 from tests.trees import relative
@@ -35,6 +36,7 @@ ARGUMENTS = {
     "composite_inertia": "",
     "inverse_dynamics_derivatives": "v a",
     "forward_dynamics_derivatives": "v tau",
+    "inverse_dynamics_second_derivatives": "v a",
     "regressor": "v a",
 }
 # `linearize` puts the tables of its statements beside what is not of them: −v~ and 1.
@@ -48,7 +50,8 @@ def called(name, model):
     found = getattr(ps, name)(model, given["q"], *(given[x] for x in ARGUMENTS[name].split()))
     if isinstance(found, ps.dynamics.OperationalSpace):
         return found.inertia, found.coriolis, found.gravity
-    return found if isinstance(found, tuple) else (found,)
+    found = found if isinstance(found, tuple) else (found,)
+    return tuple(x.values if isinstance(x, Tensor) else x for x in found)
 
 
 def scale(monkeypatch, function):

@@ -18,6 +18,9 @@ from phistar.operators.linearized import (
     together,
 )
 from phistar.operators.nodes import Node
+from phistar.operators.own import own_vector
+from phistar.operators.rate_letters import HELD, rate
+from phistar.operators.spaces import RATES
 from phistar.operators.symbols import Symbols
 
 HALF = Fraction(1, 2)
@@ -39,6 +42,14 @@ def forward_derivatives(s: Symbols) -> dict[str, Node]:
     tau = joint_forces(s)
     by_q, by_v = (-(s.mass.inv @ partial(tau, by)) for by in (PLACE, VELOCITY))
     return {"dq": by_q, "dv": by_v, "dtau": s.mass.inv}
+
+
+def second_inverse_derivatives(s: Symbols) -> dict[str, Node]:
+    """How ∂τ/∂θ, ∂τ/∂θ̇ and ∂τ/∂θ̈ change along joint displacements w, and ∂τ/∂θ̇ along joint rates w."""
+    first, w = inverse_derivatives(s), own_vector("w", RATES)
+    by_q = {"dqdq": first["dq"], "dqdv": first["dv"], "dadq": first["da"]}
+    made = {name: rate(x, w) for name, x in by_q.items()}
+    return {"dqdq": made["dqdq"], "dqdv": made["dqdv"], "dvdv": rate(first["dv"], HELD, w), "dadq": made["dadq"]}
 
 
 @law("SRW22; KJR92 eq. 41", as_rule="never")

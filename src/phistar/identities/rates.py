@@ -166,7 +166,7 @@ class _Rate:
         """∂(x~) = (∂x)~, linear in x."""
         if symbol.name == AXES_RATE:
             raise StatementError(f"{symbol!r} is not differentiated once more: {SENTENCES['constant_axes']} there.")
-        changed = self(symbol.of[0])
+        changed = self.by_place(symbol.of[0])
         if self.is_zero(changed):
             return self.none(symbol)
         if symbol.name in (FRAME_TURN, FRAME_SWEEP):
@@ -174,15 +174,29 @@ class _Rate:
         name = "hat" if symbol.name in ("F_hat", "hat") else "tilde"
         return Symbol(name, symbol.source, symbol.target, symbol.traits, (changed,))
 
+    def by_place(self, vector: Node) -> Node:
+        """∂V = ∂V_p = φ*Ψ̇w and ∂F = (φ(Mφ*Ψ̈ + 2𝓑φ*Ψ̇) + φ̃F̂H*)w, which joint rates in w alone make (SRW22); other
+        vectors by the product rule."""
+        s = self.s
+        if self.of_rates is not None or not self.setting.constant_axes or s.rotors:
+            return self(vector)
+        if vector in (s.V, s.E_phi.T @ s.V):
+            return s.phi.T @ s.Psi_dot @ self.along
+        if vector is s.link_forces:
+            carried = s.M @ s.phi.T @ s.Psi_ddot + 2 * s.B_v @ s.phi.T @ s.Psi_dot
+            return (s.phi @ carried + s.phi_tilde @ s.F_hat @ s.H.T) @ self.along
+        return self(vector)
+
     def again(self, symbol: Symbol) -> Node:
         if is_recursive_rate(symbol):
             raise StatementError(f"{symbol!r} has a recursion that is differentiated once only.")
         return self(rate_of(symbol, self.s, self.setting))
 
     def partial(self, symbol: Symbol) -> Node:
-        from phistar.identities.vector_derivatives import differentiated
+        from phistar.identities.rewriter import by_product_rule
 
-        return self.with_constant_axes(symbol, self(differentiated(symbol, self.s)))
+        first = by_product_rule(symbol, self.s, self.setting)[-1].after
+        return self.with_constant_axes(symbol, self(first))
 
     def defined(self, symbol: Symbol) -> Node:
         """Quantities of motion by what they are made of (SRW22)."""
@@ -197,6 +211,9 @@ class _Rate:
             return self(s.V_p_tilde @ s.H.T)
         if symbol.name == "Psi_prime":
             return self((s.V_p_tilde + s.V_tilde) @ s.H.T)
+        if symbol is s.Psi_ddot and self.of_rates is None:  # [φ*Ψ̈w]~H* + 2[φ*Ψ̇w]~Ψ̇, by Jacobi's identity
+            turns = (motion_bracket("tilde", s.phi.T @ x @ self.along) for x in (symbol, s.Psi_dot))
+            return next(turns) @ s.H.T + 2 * next(turns) @ s.Psi_dot
         if symbol.name in MADE:
             return self(defined(symbol, s.accelerated(symbol.of[0])))
         assert symbol.name == "B_v", symbol
@@ -204,7 +221,7 @@ class _Rate:
 
     def coriolis(self, mass: Node) -> Node:
         """∂𝓑 = ½(∂V ×* M + (M∂V)^ − M∂V~), linear in V (EW21)."""
-        moved = self(self.s.V)
+        moved = self.by_place(self.s.V)
         if self.is_zero(moved):
             return zero(self.s.B_v.source, self.s.B_v.target)
         turn = motion_bracket("tilde", moved)

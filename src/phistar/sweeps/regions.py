@@ -104,6 +104,47 @@ class TableProgram:
     statements: tuple[TableStatement, ...]
 
 
+@dataclass(frozen=True)
+class Leg:
+    """One of the three vectors that meet at a link: L(l)φ(l,k)R(k) for the rate of joint k in place `axis` (0 a row, 1
+    a column, 2 a direction). `where`: k is the link's `own` joint, one that `carries` it or one `carried` by it; or, so
+    that the link is summed over, its own or one that carries it (`above`). `left`, a field or nothing, and `right`."""
+
+    axis: int
+    where: str
+    left: str
+    right: str
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """`factor` f*x~y of a force and two motions at a link (`bracket`), or z*𝓑(x)y with the 𝓑 that a motion x makes of
+    the composite `mass` of the outermost of the three (`coriolis`)."""
+
+    kind: str
+    factor: Fraction
+    legs: tuple[Leg, Leg, Leg]
+    mass: str = ""
+
+
+@dataclass(frozen=True)
+class TripleTable:
+    """How an operator between joints changes along a direction, over three rates on one way from the base. `exact`: it
+    is a multiple of a second derivative of τ = ℳθ̈ + 𝒞 + 𝒢, with that one's symmetry and zeros."""
+
+    name: str
+    meetings: tuple[Meeting, ...]
+    exact: bool
+
+
+@dataclass(frozen=True)
+class TripleProgram:
+    """The program that makes the sides of tables over three rates."""
+
+    program: Program
+    tables: tuple[TripleTable, ...]
+
+
 def validate_regions(program: PairProgram) -> PairProgram:
     """Check that regions read what the sweeps or regions before have made, and hand on in their direction only."""
     known = {s.target for sweep in program.sweeps.sweeps for s in sweep.statements}
