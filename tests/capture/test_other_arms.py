@@ -105,3 +105,10 @@ def test_other_arms_capture(tmp_path, arm, target):
 @pytest.mark.parametrize("seed", [100, 105, 111])
 def test_twenty_degrees_per_second_are_captured(tmp_path, seed):
     captured(tmp_path, "puma", "box", seed, spin={"vector": [0.349, 0.349]})
+
+
+@pytest.mark.slow
+def test_a_spacecraft_that_keeps_its_station_by_thrusters_captures():
+    found = ps.Scene.load("grapple-spacecraft").run(seed=9100).summary
+    assert found["captured"], found["missing"]
+    assert found["peak_force"] < 40.0 and found["momentum_drift"] < 1e-10

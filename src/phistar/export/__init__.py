@@ -101,7 +101,7 @@ def export_c(
     ...     [path.name for path in ps.export_c(ps.gravity_load, ps.planar_chain(2), folder, name="weight")]
     ['weight.c', 'weight.h', 'weight_example.c', 'README.md']
     """
-    found, code = _coded(function, model, frame, name, parameters, matrix, rows)
+    found, code = coded(function, model, frame, name, parameters, matrix, rows)
     return write(Path(directory), c_files(Path(directory), found, code))
 
 
@@ -139,16 +139,16 @@ def export_wasm(
     ...     [path.name for path in ps.export_wasm(ps.gravity_load, ps.planar_chain(2), folder, name="weight")]
     ['weight.wasm', 'weight.mjs', 'weight_example.mjs']
     """
-    found, code = _coded(function, model, frame, name, parameters, matrix, rows)
+    found, code = coded(function, model, frame, name, parameters, matrix, rows)
     return write(Path(directory), web_files(found, code))
 
 
 def web_function(function: Quantity, model: Model, *, name: str) -> WebFunction:
     """A function of a robot for a page that holds it: the bytes of a module, and its loader's text."""
-    return loaded_module(_coded(function, model, None, name, (), False, None)[1])
+    return loaded_module(coded(function, model, None, name, (), False, None)[1])
 
 
-def _coded(
+def coded(
     function: Quantity,
     model: Model,
     frame: str | Sequence[str] | None,
