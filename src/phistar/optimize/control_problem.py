@@ -251,8 +251,7 @@ def problem(
     matrix, names = _actuation(robot, actuated) if plant is None else _commands(plant, actuated)
     low, high = command_ranges(plant) if plant and limits is None else _bounds(robot, matrix, names, limits)
     lists = _listed(running, Cost), _listed(terminal, Cost)
-    held = [_listed(each, Constraint) for each in (constraints, terminal_constraints)]
-    held = [tuple(each.fitted(robot, len(names)) for each in some) for some in held]
+    held = _fitted(constraints, robot, names), _fitted(terminal_constraints, robot, names)
     if not (lists[0] or lists[1]):
         raise PhistarError("A problem without costs has no best motion; give running or terminal costs.")
     return Problem(robot, *start, _lengths(dt, steps), *lists, *held, matrix, low, high, passive, plant)
@@ -285,6 +284,11 @@ def _listed(given: Any, kind: type) -> tuple[Any, ...]:
         if not isinstance(item, kind):
             raise PhistarError(f"{item!r:.100} is no {kind.__name__}; see ps.optimize for those there are.")
     return items
+
+
+def _fitted(given: Any, model: Model, controls: Sequence[str]) -> tuple[Constraint, ...]:
+    """Constraints with a bound for every entry."""
+    return tuple(each.fitted(model, len(controls)) for each in _listed(given, Constraint))
 
 
 def _lengths(dt: Any, steps: int | None) -> np.ndarray:
