@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.errors import StatementError
 from tests.trees import mechanism, relative
 
 MODEL = ps.chain(5)
@@ -153,3 +154,21 @@ def test_an_operator_times_its_adjoint_asks_for_a_metric():
     x = np.arange(6.0)
     expected = np.concatenate([np.zeros(3), [3.0, 8.0, 15.0]])
     assert np.allclose(squared.apply(np.zeros(7), x, Z=weights), expected)
+
+
+@pytest.mark.parametrize("name", ["s", "t", "z", "y", "λ", "ν"])
+def test_a_vector_may_be_called_as_programs_call_what_they_make(name):
+    a = ps.algebra(ps.chain(6), frames=["tip"])
+    metric = a.operator("Zt", "TaskMotions", "TaskForces", structure="positive")
+    q, x = np.full(6, 0.3), np.arange(6.0)
+    inverse = (a.mass + a.J.T @ metric @ a.J).inv
+    named = inverse @ a.vector(name, "Torques")
+    expected = np.linalg.solve((a.mass + a.J.T @ metric @ a.J).dense(q, Zt=np.eye(6)), x)
+    assert np.allclose(named.apply(q, Zt=np.eye(6), **{name: x}), expected, rtol=1e-8)
+    assert np.allclose(ps.compile(named.given(Zt=np.eye(6)))(q, x), expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["ω", "Ω", "ρ", "Γ"])
+def test_a_name_that_programs_have_for_a_symbol_is_refused(name):
+    with pytest.raises(StatementError, match="symbol of the algebra already"):
+        ps.algebra().vector(name, "Torques")

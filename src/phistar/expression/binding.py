@@ -19,6 +19,7 @@ from phistar.identities.law import Setting
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.model.names import names_given
+from phistar.operators.meanings import PRINTED
 from phistar.operators.nodes import Node, Sum
 from phistar.operators.own import own_operator, own_vector, space_named
 from phistar.operators.spaces import Space
@@ -114,7 +115,7 @@ class Algebra:
         """A built-in's name is refused, unless this mechanism has no such thing (S without rotors)."""
         built_in = getattr(self.symbols, name, None) if name in NAMES else None
         absent = isinstance(built_in, Sum) and not built_in.terms
-        if (name in NAMES and not absent) or name in ("x", "q", "X", "Lambda"):
+        if (name in NAMES and not absent) or name in PRINTED or name in ("x", "q", "X", "Lambda"):
             raise StatementError(f"{name} is a symbol of the algebra already; give yours another name.")
 
     def expression(self, node: Node) -> Expression:

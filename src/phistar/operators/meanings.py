@@ -34,6 +34,9 @@ FIELDS = {"Omega": "Ω", "Delta": "Δ⁺", "Y": "𝒴", "Gamma": "Γ", "Psi_dot"
 FIELDS |= {"V_ref": "Vᵣ"} | {x: x for x in ("P", "D", "G", "r_v", "r", "M_b", "r_b", "q", "H_f", "H_b", "V")}
 """Symbols that equations define, with the names of their fields."""
 
+PRINTED = frozenset({*FIELDS.values(), *GIVEN.values(), "ω"})
+"""Names of fields in programs, which no symbol of a user's may have."""
+
 _PART = "part"  # the trait of a letter that only defining equations speak of
 _MEMORYLESS = frozenset({"memoryless", _PART})
 _SYMMETRIC = _MEMORYLESS | {"symmetric"}

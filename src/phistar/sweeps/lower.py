@@ -103,7 +103,8 @@ class Lowering:
             for argument in arguments(value):
                 self.readers.setdefault(argument, []).append(value)
         self.names: dict[Value, str] = {}
-        self.used: set[str] = set()
+        letters = (symbol_of(x.letter) for x in self.values if isinstance(x, Apply) and x.argument is ONE_OPERAND)
+        self.used = {GIVEN.get(x.name) or shown_name(x.name) for x in letters if self.is_given(x)}
         self.inputs: dict[str, str] = {}
         self.stages: dict[float, list[Statement]] = {}
         self.pairs: dict[bool, list[tuple[Node, ...]]] = {}
@@ -192,7 +193,7 @@ class Lowering:
             self.inputs[self.names[value]] = value.space.over
         elif isinstance(value, Apply) and value.argument is ONE_OPERAND and self.is_given(symbol_of(value.letter)):
             self.names[value] = GIVEN.get(symbol_of(value.letter).name) or shown_name(symbol_of(value.letter).name)
-            self.used |= {self.names[value], self.names[value].removesuffix("(0)")}  # f(0) is not where an f(k) starts
+            self.used.add(self.names[value].removesuffix("(0)"))  # f(0) is not where an f(k) starts
             self.inputs[self.names[value]] = value.space.over
         elif isinstance(value, Apply) and symbol_of(value.letter).name in ("V", "V_ref"):
             self.names[value] = FIELDS[symbol_of(value.letter).name]  # made by its recursion
@@ -248,8 +249,7 @@ class Lowering:
         h = None if isinstance(axes, Identity) else self.block(axes)
         if outward:
             u = ir.FromParent(name)
-            held = times(Transpose(gain), u)
-            held = times(Transpose(h), held) if h else held
+            held = times(Transpose(h), times(Transpose(gain), u)) if h else times(Transpose(gain), u)
             return [Statement(name, plus([(ONE, u), (-ONE, held), (ONE, y)]))]
         carried, z = self.fresh(name + "⁺"), Field(name)
         felt = times(h, z) if h else z
