@@ -15,6 +15,7 @@ from phistar.constraints.columns import (
     FULL,
     HIGH,
     LENGTH,
+    LOOKING,
     LOW,
     MEMORY,
     READY,
@@ -23,6 +24,8 @@ from phistar.constraints.columns import (
     SETTLED,
     THIRD,
 )
+from phistar.plant.course_columns import NOTES_STEPS
+from phistar.plant.course_log import note_step
 from phistar.plant.impacts import any_lively, excuse, first_impact
 from phistar.plant.sample_loop import IN_SAMPLES, through_samples
 from phistar.plant.step_loop import STEPS, STUCK, begin_step, prepare, solve_part, step
@@ -219,6 +222,8 @@ def serve(m: Arrays) -> None:
         return
     if m.batch[MODE] == STEP_ONLY:
         step(m)
+        if m.course_wholes[NOTES_STEPS] > 0 and m.counts[LOOKING] == 0 and m.counts[FULL] == 0:
+            note_step(m)
         return
     if m.batch[MODE] == DRIVE_ONLY:
         drive(m)

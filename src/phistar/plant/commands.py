@@ -135,7 +135,8 @@ class Commands:
     def forces(self, command: np.ndarray) -> np.ndarray:
         """Joint forces (nv,) of the motors at a command that acts at once, within their limits."""
         tau = np.zeros(self.model.nv)
-        np.add.at(tau, self._rate, np.clip(self._asked(command), self._low, self._high))
+        if len(self._rate):
+            np.add.at(tau, self._rate, np.clip(self._asked(command), self._low, self._high))
         return tau
 
     def is_clipped(self, command: np.ndarray) -> bool:

@@ -40,11 +40,21 @@ def course_room(system: System, room: int) -> dict[str, np.ndarray]:
     entries = sum(_parts(system)) + 4 * room
     made = {"reached": np.zeros(entries), "tableau": np.zeros(ROWS * entries)}
     made |= {"start_contacts": np.zeros((room, c.CONTACT_FLOATS))}
-    many = k.SAMPLES_TIMES * room
-    made |= {"kept_pushing": np.zeros((many, 15)), "kept_met": np.zeros(many)}
-    pairs = {"start_shapes": (room, 2), "row_shapes": (room, 2), "touched": (room, 3)}
-    pairs |= {"kept_shapes": (many, 2), "kept_met_shapes": (many, 2)}
+    many, logged = k.SAMPLES_TIMES * room, log_room(system, room)
+    made |= {"kept_pushing": np.zeros((many, 15)), "kept_met": np.zeros(many), "log_times": np.zeros(logged)}
+    pairs = {"start_shapes": (room, 2), "row_shapes": (room, 2), "touched": (room, 4), "touching_now": (room, 3)}
+    pairs |= {"kept_shapes": (many, 2), "kept_met_shapes": (many, 2), "log": (logged, k.LOG_WHOLES)}
     return made | {name: np.zeros(shape, np.int64) for name, shape in pairs.items()}
+
+
+def log_room(system: System, room: int) -> int:
+    """Events that there is room for: those of several steps, each of which has at most `step_events`."""
+    return k.LOG_TIMES * step_events(system, room)
+
+
+def step_events(system: System, room: int) -> int:
+    """Events of a step at most: of each pair that met, two; of each that touched before, one; of each row, one."""
+    return 3 * room + len(system.rows)
 
 
 def _parts(system: System) -> list[int]:

@@ -111,8 +111,8 @@ class Engine:
         self.counts, self.numbers = t["counts"], t["numbers"]
 
     def load(self, q: np.ndarray, v: np.ndarray) -> None:
-        """A state without memory of contacts."""
-        self.q[:], self.v[:] = q, v
+        """A state without memory of contacts; of a plant that has none, tables keep their one entry."""
+        self.q[: len(q)], self.v[: len(v)] = q, v
         self.counts[c.READY] = self.counts[c.CONTACTS] = 0
         self.numbers[c.SETTLED] = 0.0
         self.tables["rows"][:, c.MEMORY] = 0.0
@@ -141,7 +141,7 @@ class Engine:
             self.serve()
             self.counts[c.JOINS] = 0
             self.check()
-            if wholes[ENDED] == NO_ROOM or 2 * self.counts[c.CONTACTS] > self.counts[c.ROOM]:
+            if self.counts[c.FULL] or wholes[ENDED] == NO_ROOM or 2 * self.counts[c.CONTACTS] > self.counts[c.ROOM]:
                 self.grow()
 
     def look(self, h: float) -> None:
@@ -198,7 +198,7 @@ class Engine:
     def check(self) -> None:
         """Raise the error of a function that is no kernel."""
         if self.moves.error is not None:
-            error, self.moves.error = self.moves.error, None
+            error, self.moves.error, self.counts[c.FULL] = self.moves.error, None, 0
             raise error
 
     def exact(self) -> tuple[np.ndarray, np.ndarray]:
@@ -225,5 +225,5 @@ class Engine:
         self.counts[c.ROOM] *= 2
         self.counts[c.ROOM_BLOCKS] *= 2
         self.counts[c.FULL] = 0
-        note_entries(self.tables)
+        note_entries(self.system, self.tables)
         self.bind()

@@ -14,8 +14,8 @@ from phistar.geometry import shape_columns as s
 from phistar.geometry.contact_report import OLD_FLOATS
 from phistar.geometry.shape_records import margin_of, record_of
 from phistar.loops.closure import row_count
-from phistar.plant.course_columns import ENTRIES_ROOM
-from phistar.plant.course_tables import course_room, course_tables
+from phistar.plant.course_columns import ENTRIES_ROOM, MOST_LOGGED
+from phistar.plant.course_tables import course_room, course_tables, step_events
 from phistar.plant.free_bodies import INERTIA_FLOATS
 from phistar.plant.single_rows import SingleRow
 from phistar.plant.stations import fill_places, screw_count
@@ -73,7 +73,7 @@ def engine_tables(system: System) -> dict[str, np.ndarray]:
     _count(system, table, sizes)
     table.update(sized_tables(system, FEWEST))
     table.update(course_tables(system))
-    note_entries(table)
+    note_entries(system, table)
     _fill_bodies(system, table)
     _fill_shapes(system, table)
     _fill_rows(system, table)
@@ -143,8 +143,10 @@ def sized_tables(system: System, room: int) -> dict[str, np.ndarray]:
     return made | course_room(system, room)
 
 
-def note_entries(table: dict[str, np.ndarray]) -> None:
+def note_entries(system: System, table: dict[str, np.ndarray]) -> None:
+    """Note for how much a course has room."""
     table["course_wholes"][ENTRIES_ROOM] = len(table["reached"])
+    table["course_wholes"][MOST_LOGGED] = len(table["log_times"]) - step_events(system, len(table["contacts"]))
 
 
 def _place_of(system: System, rate: int) -> tuple[int, int]:

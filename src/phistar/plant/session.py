@@ -61,7 +61,7 @@ class Session:
         engine, self._last = self.engine, None
         state = state if known else self.checked(state)
         engine.batch[LINE_AT] = -1
-        engine.load(*(np.resize(x, y.shape) for x, y in ((state.q, engine.q), (state.v, engine.v))))
+        engine.load(state.q, state.v)
         if not state.memory:
             return
         wholes, floats, rows, line, *exact = state.memory

@@ -8,8 +8,11 @@ rates jump where bodies meet.
 
 from __future__ import annotations
 
+from math import sqrt
+
 from phistar.backends.code.native import Arrays
 from phistar.constraints.columns import (
+    BEFORE,
     BOUND,
     CONTACTS,
     FAILED,
@@ -19,16 +22,11 @@ from phistar.constraints.columns import (
     LAW,
     LENGTH,
     LIMIT_LAW,
-    LONG_TREES,
     MARGIN,
-    MET,
-    MET_LAST,
-    MET_SLIDES,
     NEAREST,
     OFFSET,
     RATE,
     READY,
-    ROW_IMPULSE,
     ROW_Q,
     ROW_RATE,
     ROWS,
@@ -42,26 +40,27 @@ from phistar.plant.course_columns import (
     ARRIVED,
     AT_TIME,
     BEGUN,
-    CHANGED,
     DRIVEN,
     DRIVEN_BY,
     EACH_STEP,
     ENDED,
     FEWEST_ROWS,
-    LARGEST,
+    LOGGED,
     LONGEST,
+    MOST_LOGGED,
     MOST_ROWS,
+    NO_MORE_KEPT,
     NO_ROOM,
     STEP_ERROR,
-    STEPS_MADE,
+    STEPPED,
     TIME,
     TOLERANCE,
     TOO_SHORT,
     TOOK,
-    TOUCHES,
     UNTIL,
     WANTED,
 )
+from phistar.plant.course_log import COURSE_LOG, note_step
 from phistar.plant.course_states import (
     AHEAD,
     COURSE_STATES,
@@ -174,18 +173,24 @@ def look_ahead(m: Arrays) -> None:
 
 
 def arrival(m: Arrays, h: float) -> float:
-    """When, within h, what comes near first arrives at its margin, (d − ε)/(−ḋ) (WD89 §2.5), or what leaves does: rates
-    jump there, and what jumps inside a step spoils its estimate. What is too slow to lead astray may."""
-    if m.counts[LONG_TREES] > 0:
-        prepare(m, h)
+    """When, within h, what comes near first arrives at its margin, or what leaves does: rates jump there, and what
+    jumps inside a step spoils its estimate. What is too slow to lead astray may. A short step moves by the rates at its
+    end, d + ut + at² = ε; WD89 §2.5 has a = 0."""
+    prepare(m, h)
     give(m, 0)
-    first = h
     for c in range(m.counts[CONTACTS]):
         contact_rates(m, c, RATE)
-        margin, rate = m.contacts[c, MARGIN], m.contacts[c, RATE + 2]
-        outside = m.contacts[c, GAP] + m.contacts[c, OFFSET] - margin
-        meets = (outside > 1e-3 * margin and rate < 0.0) or (outside < -LAST * margin and rate > 0.0)
-        if meets and abs(rate) * (h + AHEAD) > m.course[TOLERANCE]:
+        m.contacts[c, BEFORE] = m.contacts[c, RATE + 2]
+    give(m, 1)
+    first, slowest = h, m.course[TOLERANCE] / (h + AHEAD)
+    for c in range(m.counts[CONTACTS]):
+        contact_rates(m, c, RATE)
+        margin, rate = m.contacts[c, MARGIN], m.contacts[c, BEFORE]
+        outside, pull = m.contacts[c, GAP] + m.contacts[c, OFFSET] - margin, (m.contacts[c, RATE + 2] - rate) / h
+        inside = rate * rate - 4.0 * pull * outside
+        if outside > 1e-3 * margin and inside > slowest * slowest and sqrt(inside) > rate:
+            first = min(first, 1.998 * outside / (sqrt(inside) - rate))
+        elif outside < -LAST * margin and rate > slowest:
             first = min(first, -0.999 * outside / rate)
     return max(first, 10.0 * SHORTEST)
 
@@ -205,34 +210,8 @@ def longest_turn(m: Arrays, h: float) -> float:
     return min(h, max(LARGEST_TURN / fastest, 10.0 * SHORTEST)) if fastest > 0.0 else h
 
 
-def touches_change(m: Arrays) -> bool:
-    """Whether the last step met, or left, or began to slide on something else than the one before."""
-    same, found = True, 0
-    for i in range(m.counts[MET]):
-        if m.met[i, MET_LAST] > 0.0:
-            slides = 1 if m.met[i, MET_SLIDES] > 0.0 else 0
-            known = found < m.course_wholes[TOUCHES] and m.touched[found, 0] == m.met_shapes[i, 0]
-            if not known or m.touched[found, 1] != m.met_shapes[i, 1] or m.touched[found, 2] != slides:
-                same = False
-            m.touched[found, 0], m.touched[found, 1] = m.met_shapes[i, 0], m.met_shapes[i, 1]
-            m.touched[found, 2] = slides
-            found += 1
-        else:
-            same = False
-    if found != m.course_wholes[TOUCHES]:
-        same = False
-    m.course_wholes[TOUCHES] = found
-    for r in range(m.counts[ROWS]):
-        if m.row_wholes[r, LAW] == LIMIT_LAW:
-            pushes = 1 if m.rows[r, ROW_IMPULSE] > 0.0 else 0
-            if pushes != m.stopped[r]:
-                same = False
-            m.stopped[r] = pushes
-    return not same
-
-
 def course(m: Arrays) -> None:
-    """Steps to `course[UNTIL]`, each as long as its error allows; up to where touches change, or one by one."""
+    """Steps to `course[UNTIL]`, each as long as its error allows; up to where no more can be logged, or one by one."""
     while m.course[TIME] < m.course[UNTIL]:
         left = m.course[UNTIL] - m.course[TIME]
         h = min(m.course[WANTED], left)
@@ -243,10 +222,12 @@ def course(m: Arrays) -> None:
         if m.counts[FULL] == 0 and attempt(m, h):
             m.course[TOOK], m.course[BEGUN] = h, m.course[TIME]
             m.course[TIME] = m.course[UNTIL] if h >= left - SHORTEST else m.course[TIME] + h
-            m.course[LARGEST] = max(m.course[LARGEST], m.course[STEP_ERROR])
-            m.course_wholes[STEPS_MADE] += 1
-            if touches_change(m) or m.course_wholes[EACH_STEP] > 0:
-                m.course_wholes[ENDED] = CHANGED
+            note_step(m)
+            if m.course_wholes[EACH_STEP] > 0:
+                m.course_wholes[ENDED] = STEPPED
+                return
+            if m.course_wholes[LOGGED] > m.course_wholes[MOST_LOGGED]:
+                m.course_wholes[ENDED] = NO_MORE_KEPT
                 return
         elif m.counts[FULL] > 0:
             m.course_wholes[ENDED] = NO_ROOM
@@ -260,7 +241,7 @@ def course(m: Arrays) -> None:
 
 
 TO_TOLERANCE = (
-    *COURSE_STATES,
+    *(*COURSE_STATES, *COURSE_LOG),
     *(make_row, joints_within, attempt, scaled, next_step, look_ahead, arrival, shorter, longest_turn),
-    *(touches_change, course),
+    course,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -19,21 +19,19 @@ from phistar.control.sampled import (
 )
 from phistar.dynamics import jacobian
 from phistar.errors import PhistarError
-from phistar.model import Free, Model
+from phistar.model import Model
 from phistar.plant.commands import Adapted, Commands
 from phistar.plant.session import Session
-from phistar.sim.experiment import Experiment, PureLaw
+from phistar.sim.experiment import Disturbance, Experiment, PureLaw
 from phistar.sim.motion import Moment
-from phistar.sim.passive import Passive
 
 
 class Driving:
     """The controller of an experiment with its memory and the command that it gave last, which is held."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, commands: Commands) -> None:
         plant, timing = experiment.plant, experiment.timing
-        self.commands = Commands(plant.actuators, plant.model, plant.name)
-        self.outside = Outside(plant.model, experiment)
+        self.commands, self.outside = commands, Outside(plant.model, experiment.disturbances)
         self.step, self.sample_time = timing.step, timing.sample
         self._read = self.commands.of_forces if experiment.gives_forces else self.commands.of
         control = experiment.control
@@ -108,20 +106,14 @@ class Driving:
 
 
 class Outside:
-    """Joint forces that no actuator gives and a step does not know: disturbances, and springs of free joints."""
+    """Joint forces that no actuator gives and a step does not know: disturbances."""
 
-    def __init__(self, model: Model, experiment: Experiment) -> None:
-        self.model, self.disturbances = model, experiment.disturbances
-        self.passive, self.stiffness = Passive(model), np.zeros(model.nv)
-        for joint in model.joints:
-            if isinstance(joint.kind, Free):
-                self.stiffness[joint.v_slice] = self.passive.stiffness[joint.v_slice]
-        self.sprung = bool(self.stiffness.any())
-        self.acts = self.sprung or bool(self.disturbances)
+    def __init__(self, model: Model, disturbances: Sequence[Disturbance]) -> None:
+        self.model, self.disturbances, self.acts = model, disturbances, bool(disturbances)
 
     def forces(self, t: float, q: np.ndarray) -> np.ndarray | None:
         """(nv,) at a time and place; None where nothing acts."""
-        tau = None if not self.sprung else -self.stiffness * self.passive.deflection(q)
+        tau = None
         for each in self.disturbances:
             if each.start <= t < each.start + each.duration:
                 push = jacobian(self.model, q, each.frame).T @ each.force

@@ -60,6 +60,8 @@ class Experiment:
     watches : Sets of numbers of pairs of shapes: whether one of each touches throughout is kept.
     start : PlantState or None
         None is the plant's own.
+    start_is_known : bool
+        Whether the start was checked to be a state of the plant.
     seed : int
         Noise of the sensors is drawn from it.
     audit : bool
@@ -74,6 +76,7 @@ class Experiment:
     changes: tuple[Latch | Release, ...] = ()
     watches: Sequence[frozenset[int]] = ()
     start: PlantState | None = None
+    start_is_known: bool = False
     seed: int = 0
     audit: bool = True
 
@@ -89,7 +92,7 @@ class Experiment:
         plant = self.plant
         acting = plant.actuators or plant.sensors or plant.fields or self.disturbances or self.changes
         plain = not any(law.patch > 0.0 or law.pulls for law in plant.system.laws)
-        return not (acting or self.control is not None or self.needs_steps or self.timing.stop) and plain
+        return not (acting or self.control is not None or self.watches or self.timing.stop) and plain
 
 
 class Schedule(NamedTuple):
@@ -105,10 +108,11 @@ class Schedule(NamedTuple):
         duration, count = timing.duration, max(1, round(timing.duration / timing.sample))
         digits = max(12, 6 - floor(log10(min(timing.sample, period or timing.sample))))  # two that mean one time agree
         kept = np.round(duration * np.arange(count + 1) / count, digits)
-        asked = kept
-        if period is not None:
-            if duration / period > MOST_SAMPLES:
-                raise PhistarError(f"{duration:g} s have too many samples of {period:g} s: more than {MOST_SAMPLES}.")
-            asked = np.round(period * np.arange(int(duration / period + 1e-9) + 1), digits)
+        if period is None:
+            every = [True] * len(kept)
+            return Schedule(kept.tolist(), every, every)
+        if duration / period > MOST_SAMPLES:
+            raise PhistarError(f"{duration:g} s have too many samples of {period:g} s: more than {MOST_SAMPLES}.")
+        asked = np.round(period * np.arange(int(duration / period + 1e-9) + 1), digits)
         times = np.union1d(kept, asked)
         return Schedule(times.tolist(), np.isin(times, asked).tolist(), np.isin(times, kept).tolist())

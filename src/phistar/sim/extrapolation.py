@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -37,41 +38,65 @@ class Extrapolation:
         self.session, self._drive = session, drive
         self.tolerance, self.longest = tolerance, longest
         self.rows = rows or next((counts for least, counts in ORDERS if tolerance >= least), (ROWS - 1, ROWS))
-        self._call = python_call(self._asked, (), (), session.engine.moves.failed)
+        self._call = python_call(self._asked, (), (), session.engine.moves.failed) if self._is_driven else None
+
+    @property
+    def _is_driven(self) -> bool:
+        return self._drive is not None or self.session.is_pushed
 
     def begin(self, time: float, wanted: float) -> None:
         """Start from the session's state."""
         numbers, wholes = self._tables()
         numbers[[k.TIME, k.WANTED, k.TOLERANCE, k.LONGEST]] = time, wanted, self.tolerance, self.longest
-        wholes[[k.FEWEST_ROWS, k.MOST_ROWS]], wholes[k.TOUCHES] = self.rows, 0
-        wholes[k.DRIVEN], wholes[k.DRIVEN_BY] = self._drive is not None or self.session.is_pushed, self._call.address
+        wholes[[k.FEWEST_ROWS, k.MOST_ROWS]] = self.rows
+        wholes[[k.DRIVEN, k.DRIVEN_BY]] = (0, 0) if self._call is None else (1, self._call.address)
         engine = self.session.engine
-        engine.tables["stopped"][:] = 0
+        self._clear(numbers, wholes)
+        numbers[k.BOOKED_WORK :] = 0.0
         if self.tolerance > 0.0:
             engine.counts[c.READY] = min(2 * engine.counts[c.READY], 2)  # contacts are looked for anew
 
     def advance(self, until: float, each: bool) -> int:
-        """Go on to `until`, to the first step after which other things touch, or with `each` by one step; say why it
-        ended, by `course_columns`."""
+        """Go on to `until`, to where the log is full, or with `each` by one step; say why it ended, by
+        `course_columns`."""
         numbers, wholes = self._tables()
-        numbers[k.UNTIL], wholes[k.EACH_STEP] = until, each
+        numbers[k.UNTIL], wholes[k.EACH_STEP], wholes[k.KEEPS_MET] = until, each, 0
         self.session.forget()
-        wholes[k.STEPS_MADE], numbers[k.LARGEST] = 0, 0.0
+        self._clear(numbers, wholes)
         self.session.engine.serve_course(COURSE_ONLY)
         return int(wholes[k.ENDED])
 
     def sample(self, first: int, last: int, step: float) -> None:
         """Prepare the samples from one number to another, `step` seconds apart."""
         numbers, wholes = self._tables()
-        numbers[[k.SAMPLE_STEP, k.LARGEST]] = step, 0.0
+        numbers[k.SAMPLE_STEP] = step
         wholes[[k.NEXT_SAMPLE, k.LAST_SAMPLE]] = first, last
-        wholes[[k.STEPS_MADE, k.EACH_STEP, k.SAMPLES, k.KEPT_PUSHING, k.KEPT_MET]] = 0
+        wholes[[k.EACH_STEP, k.SAMPLES, k.KEPT_PUSHING, k.KEPT_MET, k.MET_FIRST]] = 0
+        wholes[k.KEEPS_MET] = 1
+        self._clear(numbers, wholes)
 
     def advance_samples(self) -> int:
-        """Go on to the last sample, or to where other things touch, or no more can be kept; say why it ended."""
+        """Go on to the last sample, or to where no more can be kept; say why it ended."""
         self.session.forget()
         self.session.engine.serve_course(SAMPLES_ONLY)
         return int(self._tables()[1][k.ENDED])
+
+    @contextmanager
+    def noting(self, begun: float, ended: float) -> Iterator[None]:
+        """Note the single step that the session makes meanwhile, between two times."""
+        numbers, wholes = self._tables()
+        numbers[[k.BEGUN, k.TIME]], numbers[k.STEP_ERROR], wholes[k.NOTES_STEPS] = (begun, ended), 0.0, 1
+        wholes[k.KEEPS_MET] = 0
+        try:
+            yield
+        finally:
+            wholes[k.NOTES_STEPS] = 0
+
+    @staticmethod
+    def _clear(numbers: np.ndarray, wholes: np.ndarray) -> None:
+        """Begin anew what is counted from sample to sample."""
+        wholes[[k.STEPS_MADE, k.STEPS_UNSETTLED]] = 0
+        numbers[[k.LARGEST, k.MISSED, k.UNSETTLED, k.LOWEST, k.HIGHEST]] = 0.0, 0.0, 0.0, 1e300, 0.0
 
     @property
     def numbers(self) -> np.ndarray:

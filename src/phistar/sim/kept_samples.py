@@ -1,53 +1,111 @@
-"""Rows of a run that the compiled loop went through by itself: what its tables kept of each sample."""
+"""Samples of a run as columns: of rows that were kept one by one, and of those that the compiled loop kept itself."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from phistar.plant import course_columns as k
 from phistar.plant.session import Session
+from phistar.sim.sampled_contacts import ContactColumns, columns_of
 from phistar.sim.world import World
 
+BOOKED = ("work", "throughput", "loss", "outside", "stored")
+KEPT = {
+    "residual": k.SAMPLE_RESIDUAL,
+    "error": k.SAMPLE_ERROR,
+    "steps": k.SAMPLE_STEPS,
+    "work": k.SAMPLE_WORK,
+    "throughput": k.SAMPLE_THROUGHPUT,
+    "loss": k.SAMPLE_LOSS,
+    "stored": k.SAMPLE_STORED,
+}
 
-def take_samples(world: World, session: Session) -> list[dict[str, Any]]:
-    """Rows of the samples in a session's tables, which are emptied: q, v, contacts and how well forces settled."""
+
+class Samples(NamedTuple):
+    """Columns over T samples: times, states, joint forces, what touches, how well steps did since the sample before,
+    the smallest gap since then, and the books: work, throughput, loss, impulse from outside (T, 6), stored energy."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    residual: np.ndarray
+    error: np.ndarray
+    steps: np.ndarray
+    distance: np.ndarray
+    contacts: ContactColumns
+    work: np.ndarray
+    throughput: np.ndarray
+    loss: np.ndarray
+    outside: np.ndarray
+    stored: np.ndarray
+
+
+class Extremes(NamedTuple):
+    """Of all steps on the way: the largest force of one place, N; steps that did not settle, and their residual."""
+
+    peak: float
+    unsettled: int
+    missed: float
+
+
+def samples_of(rows: Sequence[Mapping[str, Any]]) -> Samples:
+    """Rows as columns; those of a run without books have zeros there."""
+    nothing = dict.fromkeys(BOOKED, 0.0) | {"outside": np.zeros(6)}
+    names = [name for name in Samples._fields if name != "contacts"]
+    columns = {name: np.array([row.get(name, nothing.get(name)) for row in rows], dtype=float) for name in names}
+    return Samples(**columns, contacts=columns_of(rows))
+
+
+def joined(parts: Sequence[Samples]) -> Samples:
+    """Samples one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    found = {name: [getattr(part, name) for part in parts] for name in Samples._fields}
+    contacts = ContactColumns(*(np.concatenate(own) for own in zip(*found.pop("contacts"), strict=True)))
+    return Samples(**{name: np.concatenate(own) for name, own in found.items()}, contacts=contacts)
+
+
+def take_samples(world: World, session: Session, times: Sequence[float]) -> tuple[Samples, Extremes]:
+    """The samples in a session's tables, which are emptied; `times` are those of the next and all that follow."""
     tables, wholes, model = session.engine.tables, session.engine.tables["course_wholes"], session.model
     count = int(wholes[k.SAMPLES])
     width = k.SAMPLE_FLOATS + model.nq + model.nv
     table = tables["samples"][: count * width].reshape(count, width).copy()
-    counts = tables["sample_counts"][:count].tolist()
-    pushed, met = (int(wholes[column]) for column in (k.KEPT_PUSHING, k.KEPT_MET))
-    number, sign = world.pair_numbers
+    contacts = _contacts(world, session, table[:, k.SAMPLE_PART], count)
+    first, last = wholes[[k.MET_FIRST, k.KEPT_MET]].tolist()
+    for name in ("kept_met", "kept_met_shapes"):  # of a sample that is not reached yet
+        tables[name][: last - first] = tables[name][first:last].copy()
+    wholes[[k.SAMPLES, k.KEPT_PUSHING, k.KEPT_MET, k.MET_FIRST]] = 0, 0, last - first, 0
+    head, states = table[:, : k.SAMPLE_FLOATS], table[:, k.SAMPLE_FLOATS :]
+    lowest = np.where(head[:, k.SAMPLE_LOWEST] < 1e299, head[:, k.SAMPLE_LOWEST], np.inf)
+    made = Samples(
+        t=np.array(times[:count]),
+        q=states[:, : model.nq],
+        v=states[:, model.nq :],
+        tau=np.zeros((count, model.nv)),
+        distance=lowest,
+        contacts=contacts,
+        outside=head[:, k.SAMPLE_OUTSIDE :],
+        **{name: head[:, own] for name, own in KEPT.items()},
+    )
+    peak, missed = (float(head[:, own].max(initial=0.0)) for own in (k.SAMPLE_HIGHEST, k.SAMPLE_MISSED))
+    return made, Extremes(peak, int(head[:, k.SAMPLE_UNSETTLED].sum()), missed)
+
+
+def _contacts(world: World, session: Session, part: np.ndarray, count: int) -> ContactColumns:
+    """What pushed at each sample, whose last step had a part of such a length, and what gave impulses before it."""
+    tables, wholes = session.engine.tables, session.engine.tables["course_wholes"]
+    pushed, met = int(wholes[k.KEPT_PUSHING]), int(wholes[k.MET_FIRST])
+    counts, (number, sign) = tables["sample_counts"][:count].T.copy(), world.pair_numbers
     a, b = tables["kept_shapes"][:pushed].T
-    places, given = tables["kept_pushing"][:pushed].copy(), tables["kept_met"][:met].copy()
-    often = np.repeat(1.0 / table[:, k.SAMPLE_PART], tables["sample_counts"][:count, 0])
+    places, pair, often = tables["kept_pushing"][:pushed].copy(), number[a, b], np.repeat(1.0 / part, counts[0])
     axes = places[:, 3:12].reshape(-1, 3, 3)[:, [1, 2, 0]]
     force = np.einsum("nk,nki->ni", places[:, 12:], axes) * (often * sign[a, b])[:, None]
-    normal, pushing_pair, moment = places[:, 14] * often, number[a, b], np.zeros((pushed, 3))
-    met_pair = number[tuple(tables["kept_met_shapes"][:met].T)]
-    rows, pushed, met = [], 0, 0
-    for sample, (pushing, meeting) in zip(table, counts, strict=True):
-        own, pairs = slice(pushed, pushed + pushing), slice(met, met + meeting)
-        pushed, met = own.stop, pairs.stop
-        rows.append(
-            {
-                "q": sample[k.SAMPLE_FLOATS : k.SAMPLE_FLOATS + model.nq],
-                "v": sample[k.SAMPLE_FLOATS + model.nq :],
-                "met_pair": pushing_pair[own],
-                "met_normal": normal[own],
-                "contact_pair": pushing_pair[own],
-                "contact_point": places[own, :3],
-                "contact_vector": force[own],
-                "contact_moment": moment[own],
-                "given_pair": met_pair[pairs],
-                "given": given[pairs],
-                "residual": float(sample[k.SAMPLE_RESIDUAL]),
-                "error": float(sample[k.SAMPLE_ERROR]),
-                "steps": int(sample[k.SAMPLE_STEPS]),
-                "unsettled": bool(sample[k.SAMPLE_UNSETTLED]),
-            }
-        )
-    wholes[[k.SAMPLES, k.KEPT_PUSHING, k.KEPT_MET]] = 0
-    return rows
+    x, y = tables["kept_met_shapes"][:met].T
+    pushing = counts[0], pair, places[:, :3], force, np.zeros((pushed, 3))
+    meeting = counts[0], pair, places[:, 14] * often
+    return ContactColumns(*pushing, *meeting, counts[1], number[x, y], tables["kept_met"][:met].copy())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import ceil, isfinite
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from phistar.errors import PhistarError
 from phistar.plant import course_columns as k
 from phistar.plant.sample_loop import FASTEST
 from phistar.plant.session import Diverged, PlantState, Session, Stuck
+from phistar.sim.course_events import NOTHING, Touching, named, note_touching, read_log, touching_of
 from phistar.sim.extrapolation import Extrapolation
 from phistar.sim.step_records import Step, told
 from phistar.sim.trajectory import Event
@@ -24,17 +25,6 @@ Into = Callable[[Session, float, np.ndarray, np.ndarray], None]  # gives a sessi
 
 class Missed(PhistarError):
     """A tolerance that no step is short enough for."""
-
-
-class Touching(NamedTuple):
-    """The pairs in touch, those of them that slip, and the stops that push."""
-
-    pairs: frozenset[int] = frozenset()
-    slipping: frozenset[int] = frozenset()
-    stops: frozenset[int] = frozenset()
-
-
-NOTHING = Touching()
 
 
 class Moment(NamedTuple):
@@ -55,7 +45,7 @@ class Moment(NamedTuple):
 class Arrival(NamedTuple):
     """Events on the way to a time, the largest error of a step in units of the tolerance, and how many there were."""
 
-    events: list[Event]
+    events: Sequence[Event]
     error: float
     steps: int
 
@@ -79,7 +69,7 @@ class Motion:
         self.session = session or world.session()
         self._now: PlantState | None = None
         self._crossed: PlantState | None = None  # where `across` ended last
-        self._touching = NOTHING
+        self._known: PlantState | None = None  # was loaded, and so checked
         drive = None if control is None and into is None else self._drive
         self._long = Extrapolation(self.session, atol + rtol, longest, drive)
 
@@ -91,10 +81,11 @@ class Motion:
         """The same by steps of one length (or a little less, to arrive at the stops), without error control."""
         yield from self.onward_by(step, self.first(start, begin, step), stops)
 
-    def first(self, start: PlantState, begin: float, step: float) -> Moment:
-        """First moment of a motion. Bodies that touch or overlap by less than their margin are let apart slowly; those
-        that intersect are refused."""
-        nearest = self._looked(start, step)
+    def first(self, start: PlantState, begin: float, step: float, known: bool = False) -> Moment:
+        """First moment of a motion from a state, which may be `known` to be one of the plant. Bodies that touch or
+        overlap by less than their margin are let apart slowly; those that intersect are refused."""
+        nearest = self._looked(start, step, known)
+        self._known = start
         table = self._contacts
         if len(table):
             deep = np.argmin(table[:, c.GAP] + table[:, c.MARGIN])
@@ -111,6 +102,7 @@ class Motion:
         """First moment at the session's present state, whatever overlaps there."""
         model, engine = self.world.model, self.session.engine
         self._now = PlantState(engine.q[: model.nq].copy(), engine.v[: model.nv].copy())
+        note_touching(self.world, engine.tables, NOTHING)
         return Moment(begin, self._now, NOTHING, np.inf, step, self._now)
 
     def now(self) -> PlantState:
@@ -119,8 +111,7 @@ class Motion:
 
     def onward(self, moment: Moment, stops: Iterable[float]) -> Iterator[Moment]:
         """Yield the moments after one, the same whether it was just reached or read from a file."""
-        if moment.state is not self._now:
-            self.session.load(moment.state)
+        self._load(moment)
         self._long.begin(moment.time, moment.wanted)
         for end in stops:
             while moment.time < end:
@@ -129,17 +120,22 @@ class Motion:
 
     def begin(self, time: float, wanted: float) -> None:
         """Prepare `samples`: the session's present state is that of a time, and a step is wanted."""
-        self._touching, self._now = NOTHING, None
+        self._now = None
+        note_touching(self.world, self.session.engine.tables, NOTHING)
         self._long.begin(time, wanted)
 
     def stand(self, moment: Moment) -> None:
         """Prepare `across`: the session stands at a moment, with what is on its way where it was just reached."""
-        if moment.state is self._crossed:
-            return
+        if moment.state is not self._crossed:
+            self._load(moment)
+            self._now = None
+            self._long.begin(moment.time, moment.wanted)
+
+    def _load(self, moment: Moment) -> None:
+        """The session at a moment, unless it is there; with what touches."""
         if moment.state is not self._now:
-            self.session.load(moment.state)
-        self.begin(moment.time, moment.wanted)
-        self._touching = moment.touching
+            self.session.load(moment.state, known=moment.state is self._known)
+            note_touching(self.world, self.session.engine.tables, moment.touching)
 
     def across(self, moment: Moment, end: float) -> Moment:
         """The moment at `end`, of whose steps only the last is told; events are those of all."""
@@ -148,33 +144,39 @@ class Motion:
         step = told(self.world, self.session, numbers[k.TOOK])._replace(error=arrival.error, count=arrival.steps)
         self._now = PlantState(engine.q[: len(moment.state.q)].copy(), engine.v[: len(moment.state.v)].copy())
         self._crossed = self._now
-        ended = end, self._now, self._touching, step.nearest, numbers[k.WANTED]
+        touching = self._touching(moment.touching, bool(arrival.events))
+        ended = end, self._now, touching, step.nearest, numbers[k.WANTED]
         return Moment(*ended, moment.state, end - moment.time, step, tuple(arrival.events))
 
     def to(self, end: float) -> Arrival:
         """Go on from where the last call ended, or from where it began, without telling every step."""
         events: list[Event] = []
-        error, steps, why = 0.0, 0, k.CHANGED
-        while why == k.CHANGED:
+        error, steps, why = 0.0, 0, k.NO_MORE_KEPT
+        while why == k.NO_MORE_KEPT:
             begun = float(self._long.numbers[k.TIME])
             why, numbers = self._long.advance(end, False), self._long.numbers
             error, steps = max(error, float(numbers[k.LARGEST])), steps + self._long.made
+            events += self._happened()
             v, time = self.session.engine.v, float(numbers[k.TIME])
             if why == k.TOO_SHORT:
                 self._refuse_step(time, float(numbers[k.WANTED]))
             if not float(v @ v) < FASTEST**2:
                 raise Diverged(self._diverging(begun, time, v))
-            if why == k.CHANGED:
-                made, before = told(self.world, self.session, float(numbers[k.TOOK])), self._touching
-                self._touching = _touching(made, before)
-                events += _events(self.world, float(numbers[k.BEGUN]), time, made, before, self._touching)
         return Arrival(events, error, steps)
 
-    def samples(self, first: int, last: int, step: float, take: Callable[[], None]) -> Iterator[Event]:
-        """Go on to the samples from `first` to `last`, `step` seconds apart; yield what happens on the way. `take` is
-        called where there may be samples in the session's tables."""
+    def _happened(self) -> tuple[Event, ...]:
+        """Events since the last call."""
+        return named(self.world, read_log(self.world, self.session.engine.tables))
+
+    def _touching(self, before: Touching, is_other: bool) -> Touching:
+        """What touches now; where nothing happened, what touched before."""
+        return touching_of(self.world, self.session.engine.tables) if is_other else before
+
+    def samples(self, first: int, last: int, step: float, take: Callable[[], None]) -> None:
+        """Go on to the samples from `first` to `last`, `step` seconds apart. `take` is called where there may be
+        samples and events in the session's tables."""
         self._long.sample(first, last, step)
-        why = k.CHANGED
+        why = k.NO_MORE_KEPT
         while why != k.ARRIVED:
             begun = float(self._long.numbers[k.TIME])
             why, numbers = self._long.advance_samples(), self._long.numbers
@@ -184,10 +186,6 @@ class Motion:
                 self._refuse_step(time, float(numbers[k.WANTED]))
             if why == k.TOO_FAST:
                 raise Diverged(self._diverging(begun, time, self.session.engine.v))
-            if why == k.CHANGED:
-                made, before = told(self.world, self.session, float(numbers[k.TOOK])), self._touching
-                self._touching = _touching(made, before)
-                yield from _events(self.world, float(numbers[k.BEGUN]), time, made, before, self._touching)
 
     def _refuse_step(self, time: float, length: float) -> None:
         """Raise what keeps the session from taking a step."""
@@ -221,12 +219,12 @@ class Motion:
 
     def _plain_step(self, moment: Moment, until: float, length: float) -> Moment:
         time, state, session = moment.time, moment.state, self.session
-        if state is not self._now:
-            session.load(state)
+        self._load(moment)
         engine, self._now = session.engine, None
         try:
             self._drive(session, time, state.q, state.v)
-            session.advance(length)
+            with self._long.noting(time, until):
+                session.advance(length)
         except Diverged as error:
             raise Diverged(f"At t = {time:.6g} s {self._stuck(state, length, error)}") from None
         after = PlantState(engine.q[: len(state.q)].copy(), engine.v[: len(state.v)].copy())
@@ -238,9 +236,8 @@ class Motion:
         v, begun = after.v, moment.time
         if not float(v @ v) < FASTEST**2:
             raise Diverged(self._diverging(begun, time, v))
-        before = moment.touching
-        touching = _touching(step, before)
-        events = _events(self.world, begun, time, step, before, touching)
+        events = self._happened()
+        touching = self._touching(moment.touching, bool(events))
         return Moment(time, after, touching, step.nearest, wanted, moment.state, time - begun, step, events)
 
     def _drive(self, session: Session, t: float, q: np.ndarray, v: np.ndarray) -> None:
@@ -263,9 +260,9 @@ class Motion:
         engine = self.session.engine
         return engine.tables["contacts"][: engine.counts[c.CONTACTS]]
 
-    def _looked(self, state: PlantState, step: float) -> float:
+    def _looked(self, state: PlantState, step: float, known: bool = False) -> float:
         """The smallest gap of a state, ∞ where nothing may touch within a step; fills the contact tables."""
-        self.session.load(state)
+        self.session.load(state, known)
         self.session.engine.look(step)
         nearest = float(self.session.engine.numbers[c.NEAREST])
         return nearest if nearest < 1e299 else np.inf
@@ -308,36 +305,3 @@ class Motion:
             f"step of {time - begun:.3g} s. Take a shorter step or a tolerance (rtol) if springs or gains are too "
             "stiff for it; else look for what feeds energy in."
         )
-
-
-def _touching(step: Step, before: Touching) -> Touching:
-    stops = frozenset(step.stops)
-    if not len(step.pair):
-        found = Touching(stops=stops) if stops else NOTHING
-        return before if found == before else found
-    on = step.normal > 0.0
-    sliding = on & (step.met[:, c.MET_SLIDES] > 0.0)
-    found = Touching(frozenset(step.pair[on].tolist()), frozenset(step.pair[sliding].tolist()), stops)
-    return before if found == before else found
-
-
-def _events(
-    world: World, begun: float, ended: float, step: Step, before: Touching, after: Touching
-) -> tuple[Event, ...]:
-    """Events of a step: touches at their moment, the rest at the step's end. A bounce within a step is a touch and a
-    release."""
-    met = frozenset(step.pair.tolist()) if len(step.pair) else frozenset[int]()
-    if after is before and met <= after.pairs:
-        return ()
-    touched, both = sorted(met - before.pairs), before.pairs & after.pairs
-    when = dict(zip(step.pair.tolist(), step.met[:, c.MET_WHEN].tolist(), strict=True))
-    joints = world.stops[1]
-    found = [Event(min(begun + when[i], ended), "touch", world.pair_name(i)) for i in touched]
-    others = [
-        ("release", (before.pairs | met) - after.pairs, world.pair_name),
-        ("slip", after.slipping - before.slipping, world.pair_name),
-        ("stick", (before.slipping - after.slipping) & both, world.pair_name),
-        ("limit", after.stops - before.stops, joints.__getitem__),
-        ("release", before.stops - after.stops, joints.__getitem__),
-    ]
-    return (*found, *(Event(ended, what, name(i)) for what, those, name in others for i in sorted(those)))

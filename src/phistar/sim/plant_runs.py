@@ -48,11 +48,11 @@ def simulate_plant(
     within it steps are as long as their error allows, rtol · (1 m or 1 rad) + atol in any place, now or 10 ms later at
     the rates found: `signals["error"]` has the largest in units of that, `signals["steps"]` how many there were.
     `signals["impulse"]` (T, k) has what each of `contacts.pairs` gave along its normals since the sample before (to a
-    tolerance: in the last step before it), N s, impacts included, which have no force. `changes` are latches and
+    tolerance: in the shortest of its steps), N s, impacts included, which have no force. `changes` are latches and
     releases, which act at the first sample at which they are due: rates jump by the least kinetic energy, and `events`
     tell the impulse. With `audit` energy and momentum are accounted for step by step: `signals["energy"]`, `["work"]`,
-    `["momentum"]`, `summary["energy_residual"]`, `["numerical_loss"]`, `["momentum_drift"]`. Without it, a plant that
-    nothing drives and no sensor reads goes through its samples in one compiled loop, and `summary` has no peak force.
+    `["momentum"]`, `summary["energy_residual"]`, `["numerical_loss"]`, `["momentum_drift"]`. A plant that nothing drives
+    and no sensor reads goes through its samples in one compiled loop.
     """
     _check(plant, duration, step, control, rtol)
     count = max(1, round(duration / step))
@@ -64,8 +64,9 @@ def simulate_plant(
     asked = None if control is None else controller_of(control, step)
     if audit and rtol is not None and any(actuator.delay > 0.0 for actuator in plant.actuators):
         raise PhistarError("Actuators that act late to a tolerance are not told step by step; leave audit or rtol out.")
-    own = {"changes": tuple(changes), "start": _start(plant, q0, v0, start), "seed": seed, "audit": audit}
     session = plant.session
+    own = {"changes": tuple(changes), "start": session.checked(_start(plant, q0, v0, start)), "start_is_known": True}
+    own |= {"seed": seed, "audit": audit}
     telling, session.engine.counts[c.TELLING] = session.engine.counts[c.TELLING], 1
     try:
         if session not in _worlds:

@@ -20,11 +20,11 @@ TOLERATED = 1e-6  # of a sample: how far a sensor's period may be from a whole n
 
 class Line(NamedTuple):
     """Sensor memory between samples: `past` readings (N,), latest last; the number of samples so far; and the
-    generator of their noise."""
+    generator of their noise, where they have any."""
 
     past: tuple[np.ndarray, ...]
     count: int
-    generator: np.random.Generator
+    generator: np.random.Generator | None
 
 
 class Readings:
@@ -49,13 +49,13 @@ class Readings:
         self.longest = max((-back for _, _, back in self.late), default=1)
 
     def start(self, seed: np.random.SeedSequence) -> Line:
-        return Line((), 0, np.random.default_rng(seed))
+        return Line((), 0, np.random.default_rng(seed) if self.noisy else None)
 
     def next(self, line: Line, moment: Moment, session: Session, tau: np.ndarray) -> tuple[Line, Mapping[str, Any]]:
         """The line after a sample, and what the controller gets: an array for each sensor, by name; `session` stands
         where the moment does, and `tau` are the joint forces that led there."""
         noise = self._quiet
-        if self.noisy:
+        if line.generator is not None:
             noise = line.generator.standard_normal(len(noise))
             noise *= self.spread
         read = self.sensing.read(moment, session, tau, self.bias, noise)

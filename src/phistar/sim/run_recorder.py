@@ -12,12 +12,13 @@ from phistar.contact.surface import normal_energy
 from phistar.plant.robot_view import motions_of
 from phistar.plant.session import Session
 from phistar.sim.audit import Books
+from phistar.sim.course_events import CodedEvents, Codes, read_log
 from phistar.sim.driving import Driving
 from phistar.sim.experiment import Experiment
-from phistar.sim.kept_samples import take_samples
+from phistar.sim.kept_samples import Samples, joined, samples_of, take_samples
 from phistar.sim.motion import Moment
 from phistar.sim.run_summary import summary_of
-from phistar.sim.sampled_contacts import contacts_of, impulses_of
+from phistar.sim.sampled_contacts import contacts_of
 from phistar.sim.trajectory import Event, Trajectory
 from phistar.sim.world import World
 
@@ -33,13 +34,15 @@ NOTHING = {
 
 
 class Recorder:
-    """A run so far. `rows` has one dict a sample, the same names in each."""
+    """A run so far. `rows` has one dict a sample, the same names in each; `blocks` and `codes` have the samples and the
+    events that the compiled loop kept by itself after them."""
 
     def __init__(self, experiment: Experiment, world: World, session: Session, driving: Driving) -> None:
         self.experiment, self.world, self.session, self.driving = experiment, world, session, driving
         self.books = Books()
         self.rows: list[Row] = []
         self.events: list[Event] = []
+        self.blocks, self.codes = list[Samples](), list[Codes]()
         self.phases: list[tuple[float, str]] = []
         self.nearest, self.lowest, self.peak = np.inf, np.inf, 0.0
         self.unsettled = 0, 0.0  # steps whose forces had not settled, and by which part of them at most
@@ -106,16 +109,21 @@ class Recorder:
         self.held = np.ones(len(self.held), dtype=bool)
         return row
 
-    def take(self, times: list[float]) -> list[Row]:
-        """Append the rows of the samples that the compiled loop kept by itself; `times` are those of all rows."""
-        taken = take_samples(self.world, self.session)
-        for row in taken:
-            missed = row.pop("unsettled")
-            self.unsettled = self.unsettled[0] + missed, max(self.unsettled[1], missed * row["residual"])
-            row |= {"t": times[len(self.rows)], "tau": np.zeros(self.world.model.nv), "distance": np.nan, "sensed": {}}
-            self.rows.append(row)
-        self.lowest = self.peak = np.nan  # nobody looks on the way
-        return taken
+    def take(self, times: list[float]) -> None:
+        """Add the samples and events that the compiled loop kept by itself; `times` are those of all samples."""
+        self.codes.append(read_log(self.world, self.session.engine.tables))
+        count = len(self.rows) + sum(len(block.t) for block in self.blocks)
+        made, extremes = take_samples(self.world, self.session, times[count:])
+        self.blocks.append(made)
+        steps, missed = self.unsettled
+        self.unsettled = steps + extremes.unsettled, max(missed, extremes.missed)
+        self.peak = max(self.peak, extremes.peak)
+        self.lowest = min(self.lowest, float(made.distance.min(initial=np.inf)))
+
+    @property
+    def samples(self) -> Samples:
+        """All samples as columns."""
+        return joined([samples_of(self.rows), *self.blocks])
 
     def _forces(self, moment: Moment, broken: bool) -> np.ndarray:
         """Joint forces from a sample on. Where only the step that follows tells them, those of the last stand in for
@@ -163,14 +171,11 @@ class Recorder:
 
     def trajectory(self, reason: str | None, wall: float) -> Trajectory:
         """The rows as a trajectory; `reason` says why the run could not go on."""
-        rows, plant = self.rows, self.experiment.plant
-        labels = {}
-        t, q, v, tau = (np.array([row[name] for row in rows]) for name in ("t", "q", "v", "tau"))
-        contacts = contacts_of(self.world, rows)
-        signals = {name: np.array([row[name] for row in rows]) for name in ("residual", "distance")}
-        signals["impulse"] = impulses_of(rows)
+        rows, own, plant = self.rows, self.samples, self.experiment.plant
+        labels, (contacts, impulse) = {}, contacts_of(self.world, own.contacts)
+        signals = {"residual": own.residual, "distance": own.distance, "impulse": impulse}
         if self.experiment.timing.step is None:
-            signals |= {name: np.array([row[name] for row in rows], dtype=float) for name in ("error", "steps")}
+            signals |= {"error": own.error, "steps": own.steps}
         if len(self.held):
             signals["held_contacts"] = np.array([row["held_contacts"] for row in rows])
         for name in rows[0]["sensed"]:
@@ -181,8 +186,9 @@ class Recorder:
         if self.driving.controller is not None:
             for name in dict.fromkeys(name for row in rows for name in row["facts"]):
                 signals[f"facts/{name}"] = np.array([float(row["facts"].get(name, np.nan)) for row in rows])
-        summary, audited = summary_of(self, reason, wall, q, v)
+        events = CodedEvents(self.world, self.codes) if self.codes else tuple(self.events)
+        summary, audited = summary_of(self, reason, wall, own, len(events))
         return Trajectory(
-            self.world.model, t, q, v, tau, contacts, tuple(self.events), signals | audited, plant.name,
+            self.world.model, own.t, own.q, own.v, own.tau, contacts, events, signals | audited, plant.name,
             summary, labels, motions_of(plant),
         )  # fmt: skip

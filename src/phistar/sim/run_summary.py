@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,17 +10,18 @@ import numpy as np
 from phistar.sim.audit import Audit
 
 if TYPE_CHECKING:
+    from phistar.sim.kept_samples import Samples
     from phistar.sim.run_recorder import Recorder
 
 BEGAN = "the run began"
 
 
 def summary_of(
-    recorder: Recorder, reason: str | None, wall: float, q: np.ndarray, v: np.ndarray
+    recorder: Recorder, reason: str | None, wall: float, samples: Samples, events: int
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The summary of a run with states q (T, nq), v (T, nv), and the audit's signals over its samples."""
-    audited, signals = _audited(recorder, q, v)
-    end = recorder.rows[-1]["t"]
+    """The summary of a run with so many events, and the audit's signals over its samples."""
+    audited, signals = _audited(recorder, samples)
+    end = float(samples.t[-1])
     summary = {
         "completed": reason is None,
         "reason": reason,
@@ -31,7 +32,7 @@ def summary_of(
         "friction_unsettled": recorder.unsettled[0],
         "friction_change": recorder.unsettled[1],
         "torque_clipped": recorder.driving.clipped,
-        "events": len(recorder.events),
+        "events": events,
         "sim_time": end,
         "wall_time": wall,
     }
@@ -40,11 +41,11 @@ def summary_of(
 
 def finite(value: Any) -> Any:
     """The same, with None for numbers that are not finite: JSON has none."""
-    if isinstance(value, Mapping):
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, dict):
         return {name: finite(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [finite(each) for each in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    return [finite(each) for each in value] if isinstance(value, list) else value
 
 
 def _phases(recorder: Recorder, end: float) -> list[dict[str, Any]]:
@@ -62,21 +63,20 @@ def _phases(recorder: Recorder, end: float) -> list[dict[str, Any]]:
     ]
 
 
-def _audited(recorder: Recorder, q: np.ndarray, v: np.ndarray) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _audited(recorder: Recorder, samples: Samples) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Momentum and energy that the books do not explain, and both over the samples."""
     if not recorder.experiment.audit:
         return {}, {}
     audit = Audit(recorder.world)
-    now = audit.account(q, v)
-    work, loss, stored = (np.array([row[name] for row in recorder.rows]) for name in ("work", "loss", "stored"))
+    now, work, loss = audit.account(samples.q, samples.v), samples.work, samples.loss
     mechanical = now.kinetic + now.potential
-    energy = mechanical + stored
-    imbalance = now.free - np.array([row["outside"] for row in recorder.rows])
+    energy = mechanical + samples.stored
+    imbalance = now.free - samples.outside
     drift: float | None = float(np.max(np.abs(imbalance - imbalance[0])))
     one_by_one = recorder.experiment.timing.step is not None
-    if not audit.floating.any() or not (one_by_one or not np.any(recorder.books.impulse)):
+    if not audit.floating.any() or not (one_by_one or not np.any(samples.outside[-1])):
         drift = None  # nothing is free; or forces within steps of high order are not known one by one
-    scale = max(float(now.kinetic.max()), recorder.books.throughput, 1e-300)
+    scale = max(float(now.kinetic.max()), float(samples.throughput[-1]), 1e-300)
     residual = (mechanical[-1] - mechanical[0] - (work[-1] - work[0]) + loss[-1] - loss[0]) / scale
     known = one_by_one or recorder.peak == 0.0
     told = {

@@ -47,7 +47,8 @@ class TimeLoop:
         plant, timing = experiment.plant, experiment.timing
         self.stepped = stepped
         self.experiment, self.world = experiment, world or World.of(plant)
-        self.driving = Driving(experiment)
+        session = session or self.world.session()
+        self.driving = Driving(experiment, session.commands)
         self.motion = self._motion(self.world, session)
         self.recorder = Recorder(experiment, self.world, self.motion.session, self.driving)
         tick = self.driving.period or timing.sample
@@ -59,10 +60,11 @@ class TimeLoop:
         self.reached, self.end, self.spent = 0, np.inf, 0.0
         self.moment: Moment | None = None
 
-    def _motion(self, world: World, session: Session | None) -> Motion:
+    def _motion(self, world: World, session: Session) -> Motion:
         timing = self.experiment.timing
         into = None if self.is_alone else self.driving.each_step
-        motion = Motion(world, None, timing.rtol, timing.atol, session=session, into=into)
+        tolerances = (timing.rtol, timing.atol) if timing.step is None else (0.0, 0.0)
+        motion = Motion(world, None, *tolerances, session=session, into=into)
         motion.session.engine.counts[c.TELLING] = 1
         return motion
 
@@ -72,17 +74,17 @@ class TimeLoop:
         return not self.stepped and self.experiment.is_unattended and not self.driving.outside.acts
 
     def rows(self) -> Iterator[Row]:
-        """Run to the end, yielding each row as it is kept."""
+        """Run to the end, yielding each row as it is kept; of a run that is alone the first."""
         if self.moment is None:
             timing, start = self.experiment.timing, self.experiment.start or self.experiment.plant.state()
             first = timing.step or min(self.motion.longest, FIRST, timing.sample)
             self.moment = Moment(0.0, start, NOTHING, np.inf, first, start)  # all there is of a run that cannot start
-            self.moment = self.motion.first(start, 0.0, first)
+            self.moment = self.motion.first(start, 0.0, first, self.experiment.start_is_known)
             self._sample()
             yield self.recorder.keep(self.moment, self.sensed)
         times, asked, kept = self.schedule
         if self.is_alone:
-            yield from self._unattended()
+            self._unattended()
             return
         while self.reached + 1 < len(times) and self.moment.time < self.end:
             self._change()
@@ -95,18 +97,14 @@ class TimeLoop:
             if kept[self.reached] or self.moment.time >= self.end:
                 yield self.recorder.keep(self.moment, self.sensed)
 
-    def _unattended(self) -> Iterator[Row]:
-        """Rows of the samples that are left, by the compiled loop."""
+    def _unattended(self) -> None:
+        """Go through the samples that are left by the compiled loop, which keeps them."""
         assert self.moment is not None
-        motion, times, session, taken = self.motion, self.schedule.times, self.motion.session, list[Row]()
+        motion, times, session = self.motion, self.schedule.times, self.motion.session
         motion.stand(self.moment)
         self.driving.into(session, self.moment.time, self.moment.state.q, self.moment.state.v)
         ahead = self.reached + 1, len(times) - 1, self.experiment.timing.sample
-        for event in motion.samples(*ahead, lambda: taken.extend(self.recorder.take(times))):
-            self.recorder.events.append(event)
-            yield from taken
-            taken.clear()
-        yield from taken
+        motion.samples(*ahead, lambda: self.recorder.take(times))
         self.reached = len(times) - 1
 
     def _onward(self, until: float) -> Iterator[Moment]:

@@ -10,7 +10,7 @@ run.save("run.h5"); ps.Trajectory.load("run.h5")
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -108,7 +108,7 @@ class Trajectory:
         Joint forces from each sample on, N m and N; None where they were not kept.
     contacts : Contacts or None
         What touched; None stands for nothing.
-    events : tuple of Event
+    events : sequence of Event
         What happened between the samples.
     signals : mapping of str to (T, …)
         Everything else over the samples: energy, work, momentum, loop_residual, sensed/NAME, facts/NAME, …
@@ -139,7 +139,7 @@ class Trajectory:
     v: Array
     tau: Array | None = None
     contacts: Contacts = None  # type: ignore[assignment]  # none, made below
-    events: tuple[Event, ...] = ()
+    events: Sequence[Event] = ()
     signals: Mapping[str, Array] = field(default_factory=dict)
     name: str = ""
     summary: Mapping[str, Any] = field(default_factory=dict)

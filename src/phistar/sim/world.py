@@ -73,7 +73,14 @@ class World:
         return self.system.shapes[first], self.system.shapes[second]
 
     def pair_name(self, pair: int) -> str:
-        return " / ".join(shape.name for shape in self.shapes_of(pair))
+        if pair not in self._names:
+            self._names[pair] = " / ".join(shape.name for shape in self.shapes_of(pair))
+        return self._names[pair]
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        """Names of pairs that were asked for."""
+        return {}
 
     @cached_property
     def pair_numbers(self) -> tuple[np.ndarray, np.ndarray]:
@@ -81,12 +88,29 @@ class World:
         is its first, −1 where it is its second."""
         count = len(self.order)
         number, sign = np.full((count, count), -1), np.ones((count, count))
-        places = np.empty(count, dtype=int)
-        places[list(self.order)] = np.arange(count)
-        first, second = places[self.pairs[:, 0]], places[self.pairs[:, 1]]
+        first, second = self._places[self.pairs].T
         number[first, second] = number[second, first] = np.arange(len(self.pairs))
         sign[second, first] = -1.0
         return number, sign
+
+    @cached_property
+    def pair_places(self) -> tuple[np.ndarray, np.ndarray]:
+        """(p, 2) each: the bodies of every pair, and their nodes."""
+        shapes = self.system.shapes
+        bodies, nodes = (np.array(x, dtype=int) for x in ([s.body for s in shapes], [s.node for s in shapes]))
+        return bodies[self.pairs], nodes[self.pairs]
+
+    @cached_property
+    def numbered_pairs(self) -> np.ndarray:
+        """(p, 2): the shapes of every pair as the step numbers them, the lower number first."""
+        return np.sort(self._places[self.pairs], axis=-1)
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """Of every shape of the system its number in the step."""
+        places = np.empty(len(self.order), dtype=int)
+        places[list(self.order)] = np.arange(len(self.order))
+        return places
 
     @cached_property
     def stops(self) -> tuple[np.ndarray, tuple[str, ...]]:

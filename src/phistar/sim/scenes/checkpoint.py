@@ -189,7 +189,8 @@ def _state(loop: TimeLoop, scene: Scene) -> dict[str, Any]:
     state["sampled"] = driving.controller is not None
     if driving.controller is not None:
         state["law"] = {name: getattr(driving, name) for name in LAWFUL}
-    state["line"] = (loop.line.past, loop.line.count, loop.line.generator.bit_generator.state)
+    noise = None if loop.line.generator is None else loop.line.generator.bit_generator.state
+    state["line"] = (loop.line.past, loop.line.count, noise)
     return state
 
 
@@ -202,5 +203,6 @@ def _restore(loop: TimeLoop, state: dict[str, Any]) -> None:
         for name in LAWFUL:
             setattr(loop.driving, name, state["law"][name])
     past, count, generator = state["line"]
-    loop.line.generator.bit_generator.state = generator
+    if loop.line.generator is not None:
+        loop.line.generator.bit_generator.state = generator
     loop.line = loop.line._replace(past=past, count=count)
