@@ -51,8 +51,8 @@ def simulate_plant(
     tolerance: in the shortest of its steps), N s, impacts included, which have no force. `changes` are latches and
     releases, which act at the first sample at which they are due: rates jump by the least kinetic energy, and `events`
     tell the impulse. With `audit` energy and momentum are accounted for step by step: `signals["energy"]`, `["work"]`,
-    `["momentum"]`, `summary["energy_residual"]`, `["numerical_loss"]`, `["momentum_drift"]`. A plant that nothing drives
-    and no sensor reads goes through its samples in one compiled loop.
+    `["momentum"]`, `summary["energy_residual"]`, `["numerical_loss"]`, `["momentum_drift"]`. A plant that nothing
+    drives and no sensor reads goes through its samples in one compiled loop.
     """
     _check(plant, duration, step, control, rtol)
     count = max(1, round(duration / step))

@@ -67,7 +67,8 @@ def _audited(recorder: Recorder, samples: Samples) -> tuple[dict[str, Any], dict
     """Momentum and energy that the books do not explain, and both over the samples."""
     if not recorder.experiment.audit:
         return {}, {}
-    audit = Audit(recorder.world)
+    world = recorder.world
+    audit = world.model.kept("audit", lambda: Audit(world))
     now, work, loss = audit.account(samples.q, samples.v), samples.work, samples.loss
     mechanical = now.kinetic + now.potential
     energy = mechanical + samples.stored
