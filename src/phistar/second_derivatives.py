@@ -100,7 +100,7 @@ class ForwardDynamicsSecondDerivatives(NamedTuple):
 
 _EXCHANGED = {**EXCHANGED, "dtaudq": (0, 1)}
 CHUNK = 64  # states: what forward dynamics keeps of them stays in the caches
-LARGEST = 200_000  # entries that products of arrays make at once
+LARGEST = 1_000_000  # entries that products of arrays make at once
 
 
 @states_tables(second_inverse_derivatives)
