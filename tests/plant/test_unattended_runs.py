@@ -72,3 +72,18 @@ def test_an_error_in_a_field_ends_the_run_and_leaves_the_plant_ready():
     wind.blows = True
     fallen = ps.simulate(plant, 0.1, rtol=1e-4, step=0.02)
     assert fallen.v[-1, 5] == pytest.approx(-G * 0.1)
+
+
+class Beat:
+    def wrenches(self, bodies):
+        made = np.zeros_like(bodies.twists)
+        made[..., 5] = np.cos(20.0 * bodies.time)
+        return made
+
+
+def test_a_field_is_asked_at_the_time_of_every_short_step():
+    plant = ps.Plant(gravity=(0, 0, 0))
+    plant.add_body("ball", ps.Sphere(0.1), inertia=ps.Inertia(2.0, (0, 0, 0), 0.01 * np.eye(3)))
+    plant.add_field(Beat())
+    run = ps.simulate(plant, 0.5, rtol=1e-6, step=0.1)
+    assert run.v[:, 5] == pytest.approx(np.sin(20.0 * run.t) / 20.0 / 2.0, abs=1e-5)

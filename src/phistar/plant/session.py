@@ -202,8 +202,9 @@ class Session:
         engine.drive()
         self._driven, self._time = engine.force.copy(), time
 
-    def act_fields(self, h: float) -> None:
-        """Fields and the drag of free bodies as they are at the start of a step of h seconds."""
+    def act_fields(self, h: float, time: float | None = None) -> None:
+        """Fields and the drag of free bodies as they are at the start of a step of h seconds; by default at the time of
+        the last command."""
         if not self.is_pushed:
             return
         engine, model = self.engine, self.model
@@ -213,7 +214,7 @@ class Session:
         engine.force[:] = self._driven
         engine.force[: model.nv] -= self.drag * v
         if self.fields:
-            bodies = BodyMotions(model, self._time, q, v, h)
+            bodies = BodyMotions(model, self._time if time is None else time, q, v, h)
             engine.force[: model.nv] += generalized_forces(self.fields, bodies)
 
     def forces(self, step: float, tau: np.ndarray) -> None:

@@ -115,9 +115,9 @@ class Extrapolation:
     def _asked(self) -> tuple[Any, ...]:
         """Forces at the start of a short step."""
         engine, model = self.session.engine, self.session.model
-        short = float(engine.numbers[c.LENGTH])
+        short, time = float(engine.numbers[c.LENGTH]), float(self.numbers[k.AT_TIME])
         if self._drive is not None:
             q, v = engine.q[: model.nq].copy(), engine.v[: model.nv].copy()
-            self._drive(self.session, float(self.numbers[k.AT_TIME]), q, v)
-        self.session.act_fields(short)
+            self._drive(self.session, time, q, v)
+        self.session.act_fields(short, time)
         return ()
