@@ -19,6 +19,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends import second_order
+from phistar.backends.choice import compilable
 from phistar.backends.code.unsolved import Block, Unsolved
 from phistar.backends.kernel import Kernel
 from phistar.backends.links.common_frame import CommonFrame, common_frame, single_axes
@@ -326,6 +327,8 @@ def _linearization(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, 
     tau = model.checked(tau, model.nv, "tau")
     if is_traced(q, v, tau) or has_rotors(model):
         return side_by_side(model, q, v, _tables(model, q, v, tau))
+    if _tables.is_chosen_written(model):
+        return _linearized(model, q, v, tau)
     kernel = _in_place.kernel(model)
     return fill_upper_halves(model, q, v, *spread(kernel.function, (q, v, tau), list(kernel.shapes)))
 
@@ -375,7 +378,15 @@ _in_place = replace(
     slot=lambda: f"{linearize.slot()} in place",
     places=((0, 1, 0), (0, 1, 1), (1, 1, 0)),
 )
-_linearized = Recorded("linearize", ("q", "v", "tau"), ("A", "B"), _linearized_at, _systems, slot=linearize.slot)
+_linearized = Recorded(
+    "linearize",
+    ("q", "v", "tau"),
+    ("A", "B"),
+    _linearized_at,
+    _systems,
+    fits=lambda model: compilable(model) or _tables.is_chosen_written(model),
+    slot=linearize.slot,
+)
 inverse_dynamics_derivatives.use_kernel(_inverse.known_kernel)
 forward_dynamics_derivatives.use_kernel(lambda model: None if model.loops else _forward.known_kernel(model))
 linearize.use_kernel(

@@ -394,3 +394,17 @@ def test_the_regressor_agrees_with_pinocchio(name, floating):
     bodies = [peer.getJointId(joint.name) - 1 for joint in model.joints]
     order = np.concatenate([np.arange(10 * k, 10 * k + 10) for k in bodies])
     assert relative(ps.regressor(model, q, v, a), theirs[:, order]) <= PEER
+
+
+def test_linearization_beyond_forty_bodies_that_is_faster_written_out():
+    """Forty-two pendulums side by side: loops over pairs of joints would mostly meet zeros."""
+    builder = ps.ModelBuilder("row", gravity=(0, 0, -9.81))
+    rod = ps.Inertia(1.0, (0, 0, -0.5), np.diag([0.1, 0.1, 0.01]))
+    for k in range(42):
+        joint = ps.Revolute(axis=(0, 1, 0))
+        builder.body(f"rod{k}", parent="world", joint=joint, placement=ps.Pose(xyz=(k, 0, 0)), inertia=rod)
+    row, rng = builder.build(), np.random.default_rng(4)
+    q, v, tau = rng.normal(size=(3, 42))
+    found, parts = ps.linearize(row, q, v, tau), ps.forward_dynamics_derivatives(row, q, v, tau)
+    assert np.abs(found.A[42:] - np.hstack([parts.dq, parts.dv])).max() < 1e-12 * np.abs(found.A).max()
+    assert np.abs(found.B[42:] - parts.dtau).max() < 1e-12 and np.array_equal(found.A[:42, 42:], np.eye(42))

@@ -128,7 +128,7 @@ class Recorded:
         """The same, and the operations of the loops that follow."""
         with unless_too_long():
             trace, loops = self.trace(model, most)
-            model.kept((self.name, "trace"), lambda: (trace, loops))
+            model.kept((self.kept_as(), "trace"), lambda: (trace, loops))
             return trace.operations, loops.operations if loops else 0
         return None
 
@@ -170,6 +170,10 @@ class Recorded:
         """The schedule of tables over pairs of joints, with what it was compared with."""
         return model.kept((self.kept_as(), "choice"), lambda: choose_tables(_TableCounts(self, model)))
 
+    def is_chosen_written(self, model: Model) -> bool:
+        """Whether tables over pairs of joints are faster as instructions than as loops over the pairs."""
+        return self._pairs(model) is not None and self.choice(model).schedule == WRITTEN
+
     def _pairs(self, model: Model) -> PairKernel | None:
         """The kernel of loops over pairs that makes the tables, where there is one: of rigid links."""
         rigid = not model.is_flexible and model.embedding is None
@@ -189,7 +193,7 @@ class Recorded:
         signature = self.signature(model)
 
         def source() -> Source:
-            counted = model.__dict__.get("_kernels", {}).pop((self.name, "trace"), None)
+            counted = model.__dict__.get("_kernels", {}).pop((self.kept_as(), "trace"), None)
             trace, loops = counted or self.trace(model)
             header = {"operations": trace.operations + (loops.operations if loops else 0)}
             return Source(module_text(trace, signature, lanes, target.fma, loops), header)
