@@ -49,9 +49,9 @@ def main() -> None:
     columns, believed = Columns(true, TERMS), doubted(true, rng)
     path = ps.identify.excitation(true, 20.0, samples=SAMPLES, candidates=100, seed=1)
     other = ps.identify.excitation(true, 15.0, samples=3000, candidates=20, seed=9)
-    tau, held_out = (columns.table(x.q, x.v, x.a) @ columns.told for x in (path, other))
+    tau, held_out = (columns.table(x.q, x.v, x.a) @ columns.model_values for x in (path, other))
     noise = 0.01 * np.abs(tau).max(axis=0)
-    base = ps.identify.base_parameters(true, TERMS).grouping @ columns.told
+    base = ps.identify.base_parameters(true, TERMS).grouping @ columns.model_values
     best, scores, ratios, physical, found = np.inf, [], [], 0, None
     for number in range(max(logs, REPEATS)):
         seen = tau + noise * rng.normal(size=tau.shape)

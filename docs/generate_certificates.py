@@ -45,7 +45,7 @@ def shown() -> Iterator[dict[tuple[Node, Node], Derivation]]:
 
 
 def programs() -> dict[str, Callable[[], object]]:
-    """What runs a page that shows derivations, by its name on the site."""
+    """The program of each page that shows derivations, by the page's name on the site."""
     pages, notebooks = (runpy.run_path(str(HERE.parent / "tools" / f"{name}.py")) for name in ("pages", "notebooks"))
     found: dict[str, Callable[[], object]] = {}
     for path in pages["pages"]():

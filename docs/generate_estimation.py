@@ -63,7 +63,7 @@ def duality(folder: Path) -> None:
 
 
 def narrowing(folder: Path, n: int = 14) -> None:
-    """What is known of the force on each link before, during and after the measurements."""
+    """The estimate of the force on each link before, during and after the measurements."""
     model = ps.chain(n)
     q = np.random.default_rng(2).uniform(-0.6, 0.6, n)
     known = estimation.covariances(model, q)

@@ -81,7 +81,7 @@ def bridge(folder: Path) -> None:
 
 
 def recursions(folder: Path) -> None:
-    """What the program prints of Algorithm 2, on a chain and on a tree."""
+    """Algorithm 2 as the program prints it, on a chain and on a tree."""
     shown = []
     for title, algebra in (("On a chain", ps.algebra()), ("On a tree", ps.algebra(tree=True))):
         statement = algebra.expression(ps.freeflying.joint_momentum.nodes(algebra.symbols)["y"])

@@ -30,7 +30,7 @@ def figures() -> list[str]:
 
 
 def sentence(program: Path) -> str:
-    """What a program says that it shows."""
+    """The first paragraph of a program: what it shows."""
     return (ast.get_docstring(ast.parse(program.read_text("utf-8"))) or "").replace("\n", " ")
 
 

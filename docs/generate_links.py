@@ -26,7 +26,7 @@ INK, WARM, COOL, PALE = "#222222", "#c8553d", "#2d6a8a", "#b8c4cc"
 
 
 def example(name: str) -> dict[str, Any]:
-    """What an example defines."""
+    """The names that an example defines."""
     return runpy.run_path(str(ROOT / "examples" / f"{name}.py"))
 
 

@@ -98,7 +98,7 @@ def _moved(model: ps.Model, q: np.ndarray, way: float, steps: int = 120, length:
 
 
 def _error(goal: np.ndarray, pose: np.ndarray) -> np.ndarray:
-    """What is left to turn, for small angles, and to go."""
+    """The remaining rotation, for small angles, and translation."""
     turn = 0.5 * sum(np.cross(pose[:3, k], goal[:3, k]) for k in range(3))
     return np.concatenate([turn, goal[:3, 3] - pose[:3, 3]])
 

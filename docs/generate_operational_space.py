@@ -73,7 +73,7 @@ def circle_poses() -> np.ndarray:
 
 
 def monitors(folder: Path) -> None:
-    """What `ps.control.plot_monitors` draws of that circle."""
+    """The monitors of that circle, drawn by `ps.control.plot_monitors`."""
     motion = ps.control.pose_trajectory(circle_poses(), velocity=0.4, acceleration=1.5)
     t = np.linspace(0, motion.duration, 160)
     place, path = BESIDE, []

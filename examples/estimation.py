@@ -83,7 +83,7 @@ def sampled(console: Console) -> None:
 
 
 def exact(console: Console) -> None:
-    """What each method loses on a chain of fifty links whose tip is 1e10 times as heavy as its base."""
+    """Accuracy that each method loses on a chain of fifty links whose tip is 1e10 times as heavy as its base."""
     model = estimation.graded_chain(50, ratio=1e10)
     q, tau = np.random.default_rng(1).uniform(-1, 1, size=(2, 50))
     console.print("4. errors against fifty digits, tip 1e10 times as heavy as the base, fifty links")

@@ -1,4 +1,4 @@
-"""What phistar does, on the PUMA 560: a statement, its derivation, machine code, and the arm swinging. `make run`."""
+"""A first look at phistar, on the PUMA 560: a statement, its derivation, machine code, the arm swinging."""
 
 import time
 from collections.abc import Callable

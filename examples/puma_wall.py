@@ -35,7 +35,7 @@ def path(t):
 
 
 def contact(q, v):
-    """What the wall does to the tip, [moment; force]: a spring where it is pressed, and friction against sliding."""
+    """Force of the wall on the tip, [moment; force]: a spring where the tip presses, and friction against sliding."""
     place = ps.forward_kinematics(model, q, FRAME)[..., :3, 3]
     velocity = ps.frame_velocity(model, q, v, FRAME)[..., 3:]
     press = WALL * np.maximum(place[..., 0:1] - surface, 0.0)

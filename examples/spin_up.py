@@ -32,7 +32,7 @@ def spun(model, duration):
 
 
 def deflection(model, run):
-    """Of the tip in the rotating frame, m."""
+    """Deflection of the tip in the rotating frame, m."""
     return run.q[:, 1:] @ model.bodies[0].flexible.modes[-1, 1]
 
 

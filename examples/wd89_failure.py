@@ -65,7 +65,7 @@ def simulated(surface: str, law: str, seed: int, settling: float = 1.0, duration
 
 
 def row(surface: str, law: str, seed: int, settling: float = 1.0, duration: float = 60.0) -> dict[str, Any]:
-    """What one capture comes to."""
+    """Run one capture and return its outcome."""
     result = simulated(surface, law, seed, settling, duration)
     told = result.summary
     twist = told["final_relative_twist"]

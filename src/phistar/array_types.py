@@ -1,4 +1,4 @@
-"""Types of array arguments and results. Shapes are told in the docstrings: Python's types cannot say (…, nv)."""
+"""Types of array arguments and results. The docstrings give the shapes: Python's types cannot express (…, nv)."""
 
 from typing import TypeAlias
 
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike as ArrayLike
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
-"""What functions return."""
+"""The type of arrays that functions return."""
 
 IntArray: TypeAlias = NDArray[np.int64]
 """Ranks, counts and indices."""

@@ -89,7 +89,9 @@ class CompiledStatement:
 
     def __call__(self, *arrays: Any, out: Any = None) -> Array:
         if self._operators and len(arrays) == len(self.kernel.rows):
-            arrays = tuple(self._operators[i].taken(x) if i in self._operators else x for i, x in enumerate(arrays))
+            arrays = tuple(
+                self._operators[i].entries_of(x) if i in self._operators else x for i, x in enumerate(arrays)
+            )
         made = self._single(*arrays) if out is None else NotImplemented
         return self._slow_call(arrays, out) if made is NotImplemented else made
 

@@ -27,7 +27,7 @@ from phistar.backends.links.concise import without_roundoff
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.links.values import has_rotors
 from phistar.backends.machine.threads import spread
-from phistar.backends.pairwise.programs import moved_by_forces
+from phistar.backends.pairwise.programs import symbols_under_forces
 from phistar.backends.programs import derivative_program
 from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced
@@ -52,7 +52,7 @@ from phistar.operators.symbols import Symbols
 from phistar.passive_forces import has_springs_or_damping, spring_and_damper_forces, with_passive
 from phistar.short_repr import short_repr
 from phistar.stated import states
-from phistar.stated_arguments import batched
+from phistar.stated_arguments import broadcast_state
 from phistar.stated_tables import StatedTables, states_tables
 from phistar.sweeps.lower import GIVEN
 
@@ -183,7 +183,7 @@ def linearize(model: Model, q: Any, v: Any, tau: Any, *, passive: bool = True) -
     check_robot("linearize", (model,))
     acts = passive and has_springs_or_damping(model)
     if acts:
-        q, v = batched(model, q, v)
+        q, v = broadcast_state(model, q, v)
         tau = model.checked(tau, model.nv, "tau") + spring_and_damper_forces(model, q, v)
     A, B = _linearization(model, q, v, tau)
     return Linearization(with_passive(model, q, v, A, B) if acts else A, B)
@@ -255,7 +255,7 @@ def inverse_dynamics_hessian_product(
 
 def _factors(tables: StatedTables[Any, Any], moved: bool = False) -> tuple[float, ...]:
     """Factors of statements that are multiples of the derivatives."""
-    symbols = derivative_program.moved_by_forces(Symbols()) if moved else Symbols()
+    symbols = derivative_program.symbols_under_forces(Symbols()) if moved else Symbols()
     known = (forward_derivatives if moved else inverse_derivatives)(symbols)
     found = [ratio(expand(x), expand(known[name])) for name, x in tables.nodes(symbols).items()]
     if None in found:
@@ -271,8 +271,8 @@ def _inverse_at(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tu
     if has_rotors(model) or has_wide_links(model):
         made = by_instructions(model, q, v, a)
         return tuple(c * x for c, x in zip(_factors(inverse_dynamics_derivatives), made, strict=True))
-    program = derivative_program.tables_program(*_stated(inverse_dynamics_derivatives)())
-    return derivative_program.evaluated(program, _in_common_frame(model, q), {GIVEN["v"]: v, GIVEN["qdd"]: a})
+    program = derivative_program.tables_program(*_statements_of(inverse_dynamics_derivatives)())
+    return derivative_program.evaluate(program, _in_common_frame(model, q), {GIVEN["v"]: v, GIVEN["qdd"]: a})
 
 
 def inverse_derivatives_kernel(model: Model) -> Kernel:
@@ -280,41 +280,41 @@ def inverse_derivatives_kernel(model: Model) -> Kernel:
     return _inverse.kernel(model)
 
 
-def _stated(
+def _statements_of(
     tables: StatedTables[Any, Any], moved: Callable[[Symbols], Symbols] = lambda s: s
 ) -> Callable[[], tuple[Any, Symbols]]:
     """Function giving the statements of tables and their symbols, with θ̈ as `moved` has it."""
 
-    def made() -> tuple[Any, Symbols]:
+    def statements_and_symbols() -> tuple[Any, Symbols]:
         symbols = moved(Symbols())
         return tuple(tables.nodes(symbols).items()), symbols
 
-    return made
+    return statements_and_symbols
 
 
 def _forward_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
-    return _solved_at(forward_dynamics_derivatives, model, q, v, tau)
+    return _tables_at(forward_dynamics_derivatives, model, q, v, tau)
 
 
-def _solved_at(tables: StatedTables[Any, Any], model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
+def _tables_at(tables: StatedTables[Any, Any], model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
     if not (has_rotors(model) or has_wide_links(model)):
-        program = derivative_program.tables_program(*_stated(tables, derivative_program.moved_by_forces)())
-        return derivative_program.evaluated(program, _in_common_frame(model, q), {GIVEN["v"]: v, GIVEN["T"]: tau})
+        program = derivative_program.tables_program(*_statements_of(tables, derivative_program.symbols_under_forces)())
+        return derivative_program.evaluate(program, _in_common_frame(model, q), {GIVEN["v"]: v, GIVEN["T"]: tau})
     a = np.array(replay(*on_tape(model, forward_dynamics, q, v=v, T=tau)), dtype=object)
     by_q, by_v, mass = by_instructions(model, q, v, a)
     c_q, c_v, c_tau = _factors(tables, moved=True)
     return derivative_program.unsolved(mass, -c_q * by_q, -c_v * by_v, factor=c_tau)
 
 
-def _linearized_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
-    forward, nv = _solved_at(linearize, model, q, v, tau), model.nv
+def _linearization_tables(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
+    forward, nv = _tables_at(linearize, model, q, v, tau), model.nv
     (by_q, by_v, inverse), unit, turn = forward.tables, np.eye(nv), drift(model, q, v)
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in (by_q, by_v, turn)))
     rows = [[turn, unit, np.zeros(unit.shape)], [by_q, by_v, inverse]]
     whole = [[np.broadcast_to(x, (*batch, *unit.shape)) for x in row] for row in rows]
     table = np.concatenate([np.concatenate(row, axis=-1) for row in whole], axis=-2)
     blocks = Block(0, nv), Block(1, nv, symmetric=True)
-    return forward.rearranged((table[..., : 2 * nv], table[..., 2 * nv :]), blocks)
+    return forward.rearrange((table[..., : 2 * nv], table[..., 2 * nv :]), blocks)
 
 
 def _linearization(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -323,7 +323,7 @@ def _linearization(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, 
         return side_by_side(model, q, v, closed_derivatives(model, q, v, tau, _inverse))
     if not _tables.is_long(model):
         return _linearized(model, q, v, tau)
-    q, v = batched(model, q, v)
+    q, v = broadcast_state(model, q, v)
     tau = model.checked(tau, model.nv, "tau")
     if is_traced(q, v, tau) or has_rotors(model):
         return side_by_side(model, q, v, _tables(model, q, v, tau))
@@ -348,7 +348,7 @@ _inverse = Recorded(
     _inverse_at,
     _square,
     long=lambda model: rows_of_gradients(model, _factors(inverse_dynamics_derivatives)),
-    tables=_stated(inverse_dynamics_derivatives),
+    tables=_statements_of(inverse_dynamics_derivatives),
     slot=inverse_dynamics_derivatives.slot,
 )
 _forward = Recorded(
@@ -358,17 +358,17 @@ _forward = Recorded(
     _forward_at,
     _square,
     long=lambda model: solved_gradients(model, _factors(forward_dynamics_derivatives, moved=True)),
-    tables=_stated(forward_dynamics_derivatives, moved_by_forces),
+    tables=_statements_of(forward_dynamics_derivatives, symbols_under_forces),
     slot=forward_dynamics_derivatives.slot,
 )
 _tables = Recorded(
     "linearize",
     ("q", "v", "tau"),
     ("dq", "dv", "dtau"),
-    partial(_solved_at, linearize),
+    partial(_tables_at, linearize),
     _square,
     long=lambda model: solved_gradients(model, _factors(linearize, moved=True)),
-    tables=_stated(linearize, moved_by_forces),
+    tables=_statements_of(linearize, symbols_under_forces),
     slot=lambda: f"{linearize.slot()} tables",
 )
 _in_place = replace(
@@ -382,7 +382,7 @@ _linearized = Recorded(
     "linearize",
     ("q", "v", "tau"),
     ("A", "B"),
-    _linearized_at,
+    _linearization_tables,
     _systems,
     fits=lambda model: compilable(model) or _tables.is_chosen_written(model),
     slot=linearize.slot,
@@ -402,4 +402,4 @@ _hessian_product = Recorded(
 )
 
 RECORDED = {each.name: each for each in (_inverse, _forward, _linearized, _hessian_product)}
-"""What is recorded for a robot, by the name of the function."""
+"""Recordings for a robot, by the name of the function."""

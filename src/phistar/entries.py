@@ -3,7 +3,7 @@
 A control loop pays for everything between its call and the machine code. What a function computes with which kernel is
 seen at its first call: when what it returns is what the kernel made of just its arguments, the next call goes there
 straight. Functions that do more with what their statements give are recorded whole, and their kernel is the entry. An
-entry is told on disk too, so that a later process goes there at its first call, without what makes kernels.
+entry is stored on disk too, so that a later process uses it from its first call, without importing the compiler.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Entries:
         return True
 
     def _name(self, model: Model, key: Any) -> str:
-        """What an entry is called on disk; nothing where laws of a user's own may have changed what is compiled."""
+        """Name of an entry on disk; none where laws of a user's own may have changed what is compiled."""
         law = sys.modules.get("phistar.identities.law")
         if not self.own or not isinstance(model, Model) or (law is not None and law.laws_of_users()):
             return ""

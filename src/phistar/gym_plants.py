@@ -26,7 +26,7 @@ from phistar.plant.session import Diverged, PlantState, Session
 from phistar.sim.motion import NOTHING, Moment
 from phistar.sim.readings import Readings
 from phistar.sim.sensing import Sensing
-from phistar.sim.step_records import told
+from phistar.sim.step_records import last_step
 from phistar.sim.time_loop import SENSED
 from phistar.sim.trajectory import Trajectory
 from phistar.sim.world import World
@@ -206,7 +206,7 @@ class PlantEnv(gymnasium.Env):
         step, now = self._task.step, PlantState(*self._state())
         moment = Moment(self._count * self._task.period, now, NOTHING, np.inf, step, now)
         if self._before is not None:
-            last = told(self._readings.sensing.world, self._session, step)
+            last = last_step(self._readings.sensing.world, self._session, step)
             moment = moment._replace(before=PlantState(*self._before), length=step, step=last)
         self._line, self._sensed = self._readings.next(self._line, moment, self._session, self._forces())
 

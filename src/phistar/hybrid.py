@@ -1,6 +1,6 @@
 """Hybrid dynamics: some joints move as told, the others as their forces make them.
 
-L picks the rates that joint forces drive (1, or 0 where accelerations θ̈_p are told), so that LH are their axes:
+L picks the rates that joint forces drive (1, or 0 where accelerations θ̈_p are prescribed), so that LH are their axes:
 
     θ̈ = θ̈_p + L*(LℳL* + R)⁻¹L(T − 𝒞 − 𝒢 + J*f − ℳθ̈_p)
 
@@ -184,7 +184,7 @@ def _joint_prescription(model: Model, joint: Joint, given: Any) -> tuple[np.ndar
 def _close_loops(model: Model, q: Any, v: Any, free: np.ndarray, is_told: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """θ̈ that keeps every loop closed, and A*λ: (Aℳ_f⁻¹A*)λ = Aθ̈ + Ȧθ̇, where prescribed rates yield to nothing."""
     if is_traced(np.asarray(q), np.asarray(free)):
-        raise ModelError(f"{model.name} has loops, whose rank under a prescription is told by values; not compiled.")
+        raise ModelError(f"{model.name} has loops, whose rank under a prescription depends on values: no kernel.")
     tree, ends = model.tree, loop_frames(model)
     q, v = model.checked_q(q), model.checked(v, model.nv, "v")
     rows = closure_jacobian(model, q)

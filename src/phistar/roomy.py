@@ -38,7 +38,7 @@ def with_room(work: Callable[[], Any]) -> Any:
     size = ROOM
     while not _run_with_stack(run, size):
         size //= 2
-        if size < LEAST:  # no thread can be had: the interpreter is ending, or the process has as many as it may have
+        if size < LEAST:  # no thread can be started: the interpreter is ending, or the process has all it may have
             return work()
     made, error = outcome[0]
     if error is not None:
@@ -47,7 +47,7 @@ def with_room(work: Callable[[], Any]) -> Any:
 
 
 def _run_with_stack(work: Callable[[], None], size: int) -> bool:
-    """Whether a thread with a stack of `size` bytes was to be had; then it has done its work."""
+    """Whether a thread with a stack of `size` bytes could be started; if so, it has done its work."""
     thread = threading.Thread(target=work, name="phistar-compile")
     with _one_at_a_time:
         before = threading.stack_size(size)

@@ -70,7 +70,7 @@ def external_forces(model: Model, f_ext: Any) -> tuple[tuple[str, ...], np.ndarr
     return tuple(f_ext), np.concatenate([np.broadcast_to(force, shape) for force in forces], axis=-1)
 
 
-def batched(model: Model, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+def broadcast_state(model: Model, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """q and v with common leading axes."""
     q, v = model.checked_q(q), model.checked(v, model.nv, "v")
     if q.shape[:-1] == v.shape[:-1]:

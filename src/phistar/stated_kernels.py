@@ -23,7 +23,7 @@ from phistar.backends.programs.program import Wanted, is_wide
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.calls import CallTape, tape_of_statements
 from phistar.backends.traces.symbolic import replay
-from phistar.backends.wide_kernel import evaluated
+from phistar.backends.wide_kernel import evaluate
 from phistar.entries import Passed
 from phistar.errors import ShapeError
 from phistar.expression import Expression, setting_of, symbols_of
@@ -97,7 +97,7 @@ class StatedKernels:
         if has_wide_links(model):
             key = (self.slot, frames, "any width")
             wanted = model.kept(key, lambda: self.wanted(model, frames, flip=False)[0])
-            return evaluated(wanted, self.slot, q, given)
+            return evaluate(wanted, self.slot, q, given)
         return self._trace(model, q, given, frames) if is_traced(q, *given.values()) else None
 
     def kernel(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:
@@ -161,7 +161,7 @@ def called_statements(
     if tape.callee is None:
         kernel = wanted.model.kept(cache.key("called", wanted.key), lambda: executor(wanted))
     else:
-        kernel = tape.callee(replace(wanted, taken=choice.taken))
+        kernel = tape.callee(replace(wanted, taken=choice.forms_taken))
     if kernel is None:
         return None
     arrays = [given(name, rows) for name, rows in zip(("q", *kernel.inputs), kernel.rows, strict=True)]

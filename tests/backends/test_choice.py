@@ -146,6 +146,6 @@ def test_forms_far_longer_link_by_link_are_not_counted_written_out(monkeypatch):
     statements, traced = free_motion.wanted(CHAIN, ("tip",))[0], []
     monkeypatch.setattr(kernel, "record_statements", lambda each, most: traced.append(each.taken) or made(each, most))
     made = record_statements
-    found = StatementCounts(statements).written_out(10**6, float("inf"))
+    found = StatementCounts(statements).count_written_out(10**6, float("inf"))
     assert 1 < len(traced) < len(statements.forms())
     assert found.operations == min(made(each)[0].operations for each in statements.forms())

@@ -99,7 +99,7 @@ OVER_LINKS = [
     "control.joint_laws.dynamic_feedback",
     "control.joint_laws.gathered",
     "estimation.state_space.link_forces",
-    "estimation.state_space.propagated",
+    "estimation.state_space.propagate",
     "control.pose_search.damped_rates",
 ]
 

@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 
 from phistar.backends.code.native import Arrays
-from phistar.backends.code.native_dual import changes, valued
+from phistar.backends.code.native_dual import changes, value_functions
 from phistar.backends.native_door import bound
 
 SCALE = 3.0
@@ -47,7 +47,7 @@ def values(x):
 
 def test_changes_are_those_of_differences():
     made = changes(FUNCTIONS, {}, ("x", "y"))
-    functions = (*(f for f in valued(FUNCTIONS)), *made)
+    functions = (*(f for f in value_functions(FUNCTIONS)), *made)
     for seed in range(20):
         random = np.random.default_rng(seed)
         x, direction = random.uniform(0.2, 2.0, 3), random.normal(size=3)

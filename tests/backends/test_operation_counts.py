@@ -19,7 +19,7 @@ from phistar.backends.links.concise import is_about_origins
 from phistar.backends.links.link_frames import link_frames
 from phistar.backends.rolled.code import operations_per_link, traced_stages
 from phistar.backends.rolled.flat_steps import FlatTracer
-from phistar.backends.rolled.link_memory import needed
+from phistar.backends.rolled.link_memory import drop_unneeded
 from phistar.backends.rolled.rolled_links import kinds_of
 from phistar.backends.rolled_kernel import rolled_plan
 from phistar.cli.benchmark import robots
@@ -80,7 +80,7 @@ def link_by_link(model):
             kinds, _ = kinds_of(model, link_frames(model, fixed or plan.keeps_origins))
             flat = {field for field, _ in plan.program.outputs if field not in plan.outputs}
             counts[name] = operations_per_link(
-                needed(traced_stages(plan, kinds, FlatTracer(plan)), set(plan.outputs), flat)
+                drop_unneeded(traced_stages(plan, kinds, FlatTracer(plan)), set(plan.outputs), flat)
             )
     return counts
 

@@ -44,7 +44,7 @@ def test_an_error_of_the_joints_is_within_two_percent_after_the_settling_time(sc
     for i in range(round(controller.settings.settling / step)):
         memory, command = controller.command(memory, i * step, sensed(controller, q, v, far))
         tau = np.zeros(arms.model.nv)
-        tau[arms.driven] = command.tau[arms.sites[1]]
+        tau[arms.driven_rates] = command.tau[arms.sites[1]]
         damping = np.concatenate([joint.kind.damping for joint in arms.model.joints])
         v = v + step * ps.forward_dynamics(arms.model, q, v, tau - damping * v)
         q = q + step * v

@@ -39,8 +39,8 @@ def test_the_linear_program_agrees_with_the_convex_hull_on_random_grasps():
         found = force_closure(points, normals, friction)
         wanted = margin_by_hull(contact_wrenches(points, normals, friction, 0.1))
         assert found.margin == pytest.approx(wanted, abs=1e-6)
-        assert found.closed == (wanted > 1e-6) and (found.weakest is None) == found.closed
-        closed += found.closed
+        assert found.is_closed == (wanted > 1e-6) and (found.weakest is None) == found.is_closed
+        closed += found.is_closed
     assert 20 < closed < 100
 
 
@@ -49,10 +49,10 @@ def test_what_is_known_of_simple_grasps():
     below, above = (np.insert(ring, 2, z, axis=1) for z in (-0.2, 0.2))
     up, down = np.tile([0.0, 0.0, 1.0], (3, 1)), np.tile([0.0, 0.0, -1.0], (3, 1))
     both, ways = np.concatenate([below, above]), np.concatenate([up, down])
-    assert force_closure(both, ways, 0.3).closed
+    assert force_closure(both, ways, 0.3).is_closed
     assert force_closure(both, ways, 0.5).margin > force_closure(both, ways, 0.3).margin
-    assert not force_closure(both, ways, 0.0).closed  # WD89: six frictionless points on flat faces hold nothing
-    assert not force_closure(below, up, 0.5).closed  # one hand that pushes
+    assert not force_closure(both, ways, 0.0).is_closed  # WD89: six frictionless points on flat faces hold nothing
+    assert not force_closure(below, up, 0.5).is_closed  # one hand that pushes
     assert force_closure([[-0.1, 0, 0], [0.1, 0, 0]], [[1, 0, 0], [-1, 0, 0]], 0.5).weakest == "moment about x"
 
 

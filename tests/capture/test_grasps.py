@@ -7,7 +7,7 @@ import phistar as ps
 from phistar.capture.force_closure import force_closure
 from phistar.capture.grasps import found_grasps
 from phistar.capture.hands import Hand
-from phistar.capture.places import Pieces, _placed
+from phistar.capture.places import Pieces, _place_points
 from phistar.control.coordinated import towards_each_other
 from phistar.errors import ModelError
 from phistar.spatial.rotations import from_axis_angle
@@ -60,7 +60,7 @@ def test_fingers_of_every_grasp_touch_together_and_enter_nothing(body):
         for place, grip, hand in zip(grasp.places, grasp.grips, hands, strict=True):
             for roll in (0.0, 0.5) if place.rolls is None else place.rolls:
                 centers = hand.tips - np.array([0.0, 0.0, 0.01])
-                gaps = [pieces.distance(point) - 0.01 for point in _placed(grip, float(roll), 0.0, centers)]
+                gaps = [pieces.distance(point) - 0.01 for point in _place_points(grip, float(roll), 0.0, centers)]
                 np.testing.assert_allclose(gaps, 0.0, atol=1e-6)
         assert grasp.margin > 0.0
 

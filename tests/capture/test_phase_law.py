@@ -46,7 +46,7 @@ class Case:
         """Without the friction that the law adds, joint forces of the arms' model."""
         made = self.made(self.readings, np.zeros(24), carrier, paths, way, gains.row, now)
         tau = np.zeros(self.arms.model.nv)
-        tau[self.arms.driven] = made[0][self.arms.sites[1]]
+        tau[self.arms.driven_rates] = made[0][self.arms.sites[1]]
         return tau, made
 
     def acceleration(self, tau, loads=None):
@@ -60,8 +60,8 @@ def case(request):
 
 def frictionless(case, tau, rate, hesitation=0.004):
     """tau less the friction that the law added for a commanded rate."""
-    joints = DrivenJoints(case.arms.model, case.arms.driven)
-    return tau[case.arms.driven] - friction_at(joints, rate, hesitation)
+    joints = DrivenJoints(case.arms.model, case.arms.driven_rates)
+    return tau[case.arms.driven_rates] - friction_at(joints, rate, hesitation)
 
 
 def some_paths(case):
@@ -89,12 +89,12 @@ def test_hands_get_the_accelerations_that_follow_their_references(case):
         error = pose_error(ps.forward_kinematics(model, case.q, hand.grip), target)
         wanted.append(change + 20.0 * slip + 100.0 * error)
         rates.append(twist + 5.0 * error)
-    smooth = np.concatenate([np.zeros(12), case.v[case.arms.driven]])
+    smooth = np.concatenate([np.zeros(12), case.v[case.arms.driven_rates]])
     made = case.made(case.readings, smooth, carrier, paths, np.zeros(36), FOLLOW.row, now)
     tau = np.zeros(model.nv)
     spread = _spread(case)
     rate = np.linalg.solve(spread, np.concatenate(rates))
-    tau[case.arms.driven] = frictionless(case, _own(case, made[0]), rate)
+    tau[case.arms.driven_rates] = frictionless(case, _own(case, made[0]), rate)
     got = case.acceleration(tau)
     for hand, u in zip(case.arms.hands, wanted, strict=True):
         found = ps.jacobian(model, case.q, hand.grip) @ got + ps.jacobian_dot_v(model, case.q, case.v, hand.grip)
@@ -105,14 +105,17 @@ def _spread(case):
     model, arms = case.arms.model, case.arms
     if arms.free:
         return np.concatenate(
-            [ps.freeflying.generalized_jacobian(model, case.q, hand.grip)[:, arms.driven - 6] for hand in arms.hands]
+            [
+                ps.freeflying.generalized_jacobian(model, case.q, hand.grip)[:, arms.driven_rates - 6]
+                for hand in arms.hands
+            ]
         )
-    return np.concatenate([ps.jacobian(model, case.q, hand.grip)[:, arms.driven] for hand in arms.hands])
+    return np.concatenate([ps.jacobian(model, case.q, hand.grip)[:, arms.driven_rates] for hand in arms.hands])
 
 
 def _own(case, scene_tau):
     tau = np.zeros(case.arms.model.nv)
-    tau[case.arms.driven] = scene_tau[case.arms.sites[1]]
+    tau[case.arms.driven_rates] = scene_tau[case.arms.sites[1]]
     return tau
 
 
@@ -123,14 +126,14 @@ def test_joints_follow_their_way_whatever_the_hands_do(case):
     s, e = quintic(0.4, 3.0), leading_out(0.4, 3.0)
     now = np.array([0.0, 1.0, 0.0, *[0.0] * 12, *NO_PUSH, *s, *e])
     carrier, paths, _ = some_paths(case)
-    smooth = np.concatenate([np.zeros(12), case.v[arms.driven]])
+    smooth = np.concatenate([np.zeros(12), case.v[arms.driven_rates]])
     made = case.made(case.readings, smooth, carrier, paths, way, Gains(task=0.0).row, now)
     error = 0.3 * s[0] + way[24:] * e[0]
     rate = 0.3 * s[1] + way[24:] * e[1]
-    wanted = 0.3 * s[2] + way[24:] * e[2] + 20.0 * (rate - case.v[arms.driven]) + 100.0 * error
+    wanted = 0.3 * s[2] + way[24:] * e[2] + 20.0 * (rate - case.v[arms.driven_rates]) + 100.0 * error
     tau = np.zeros(arms.model.nv)
-    tau[arms.driven] = frictionless(case, _own(case, made[0]), rate + 5.0 * error)
-    np.testing.assert_allclose(case.acceleration(tau)[arms.driven], wanted, rtol=1e-9, atol=1e-9)
+    tau[arms.driven_rates] = frictionless(case, _own(case, made[0]), rate + 5.0 * error)
+    np.testing.assert_allclose(case.acceleration(tau)[arms.driven_rates], wanted, rtol=1e-9, atol=1e-9)
 
 
 def test_a_squeeze_is_an_internal_force(case):
@@ -138,7 +141,7 @@ def test_a_squeeze_is_an_internal_force(case):
     arms = case.arms
     carrier, paths, _ = some_paths(case)
     rest = Gains(task=0.0, joint_spring=0.0, joint_damping=1e-9)
-    smooth = np.concatenate([np.zeros(12), case.v[arms.driven]])
+    smooth = np.concatenate([np.zeros(12), case.v[arms.driven_rates]])
     idle, pressed = IDLE.copy(), IDLE.copy()
     pressed[SQUEEZE] = 40.0
     taus = [
@@ -164,13 +167,13 @@ def test_forces_stay_under_their_caps(case):
     paths[:, 9:12] += 1.0  # a metre away
     gains = Gains(side_spring=1500.0, push_spring=1500.0, most_force=25.0, most_moment=3.0)
     now = IDLE
-    smooth = np.concatenate([np.zeros(12), case.v[arms.driven]])
+    smooth = np.concatenate([np.zeros(12), case.v[arms.driven_rates]])
     none = Gains()
     with_force, without = (
         _own(case, case.made(case.readings, smooth, carrier, paths, np.zeros(36), g.row, now)[0]) for g in (gains, none)
     )
     jacobians = _spread(case)
-    force = np.linalg.lstsq(jacobians.T, (with_force - without)[arms.driven], rcond=None)[0].reshape(2, 6)
+    force = np.linalg.lstsq(jacobians.T, (with_force - without)[arms.driven_rates], rcond=None)[0].reshape(2, 6)
     np.testing.assert_allclose(np.linalg.norm(force[:, 3:], axis=1), 25.0, rtol=0.02)
     assert np.linalg.norm(force[:, :3], axis=1).max() < 3.1
 

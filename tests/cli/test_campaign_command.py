@@ -22,7 +22,7 @@ def scenes(tmp_path, monkeypatch):
         scene = little_scene(FLOOR, ball(xyz=[0.0, 0.0, {"uniform": heights}]))
         (tmp_path / f"{name}.toml").write_text(scene)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("phistar.sim.campaign.campaign._performed", here)
+    monkeypatch.setattr("phistar.sim.campaign.campaign._rows_of_runs", here)
     return tmp_path
 
 
@@ -75,11 +75,11 @@ def test_ctrl_c_keeps_what_had_finished_and_says_how_to_go_on(scenes, monkeypatc
         yield perform(plan, 0)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("phistar.sim.campaign.campaign._performed", stopped)
+    monkeypatch.setattr("phistar.sim.campaign.campaign._rows_of_runs", stopped)
     assert run(["campaign", "good.toml", "--runs", "9"]) == 1
     seen = capsys.readouterr()
     assert "1 of 1" in seen.out and "--resume does the rest" in seen.err
-    monkeypatch.setattr("phistar.sim.campaign.campaign._performed", here)
+    monkeypatch.setattr("phistar.sim.campaign.campaign._rows_of_runs", here)
     assert run(["campaign", "good.toml", "--runs", "3", "--resume"]) == 0
 
 

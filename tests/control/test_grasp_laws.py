@@ -7,7 +7,7 @@ import pytest
 
 import phistar as ps
 from phistar.control.grasp_laws import AttitudeControl, ObjectControl
-from phistar.loops.grasp.grasp_forces import carried, internal_forces
+from phistar.loops.grasp.grasp_forces import internal_forces, wrenches_at_object
 from phistar.loops.grasp.holding import Grasp, grasp_dynamics
 from phistar.loops.primary.primary_closures import closed_state
 from phistar.spatial import exp
@@ -80,7 +80,7 @@ def test_the_object_gets_the_acceleration_asked_for_and_the_contacts_the_forces(
     np.testing.assert_allclose(without.object, wanted, atol=1e-9)
     added = found.forces - without.forces
     assert np.abs(added).max() > 1.0
-    np.testing.assert_allclose(carried(grasp, q, added).sum(axis=0), 0.0, atol=1e-9)
+    np.testing.assert_allclose(wrenches_at_object(grasp, q, added).sum(axis=0), 0.0, atol=1e-9)
     np.testing.assert_allclose(internal_forces(grasp, q, added), added, atol=1e-9)
 
 
@@ -113,7 +113,7 @@ def test_internal_forces_are_what_is_left_when_the_wrench_is_taken_out():
     grasp, rng = Grasp(model, "box"), np.random.default_rng(1)
     forces = rng.normal(size=(5, 2, 6))
     squeezing = internal_forces(grasp, q, forces)
-    np.testing.assert_allclose(carried(grasp, q, squeezing).sum(axis=-2), 0.0, atol=1e-12)
+    np.testing.assert_allclose(wrenches_at_object(grasp, q, squeezing).sum(axis=-2), 0.0, atol=1e-12)
     np.testing.assert_allclose(internal_forces(grasp, q, squeezing), squeezing, atol=1e-12)
     many = internal_forces(grasp, np.tile(q, (3, 1, 1)), forces)
     np.testing.assert_allclose(many, np.broadcast_to(squeezing, (3, 5, 2, 6)), atol=1e-12)

@@ -13,7 +13,7 @@ from phistar.backends.dense.definitions import Dense
 from phistar.backends.kernel import Statements, trace_statements
 from phistar.backends.links.common_frame import common_frame, single_axes
 from phistar.backends.links.values import links_at
-from phistar.backends.programs.derivative_program import evaluated, moved_by_forces, tables_program
+from phistar.backends.programs.derivative_program import evaluate, symbols_under_forces, tables_program
 from phistar.backends.traces.differentiate import matrix, tangents, values_of
 from phistar.backends.traces.trace import Scalar, Tape, finish
 from phistar.operators.symbols import Symbols
@@ -121,11 +121,11 @@ def force_bracket(x):
 
 def on_arrays(name, model, q, v, given):
     """The statements of derivatives, run on arrays in one common frame."""
-    symbols = {"inverse": Symbols(), "forward": moved_by_forces(Symbols())}[name]
+    symbols = {"inverse": Symbols(), "forward": symbols_under_forces(Symbols())}[name]
     nodes = getattr(ps, f"{name}_dynamics_derivatives").nodes(symbols)
     vectors = {"θ̇": v, {"inverse": "θ̈", "forward": "T"}[name]: given}
     program = tables_program(tuple(nodes.items()), symbols)
-    return evaluated(program, common_frame(single_axes(model), q), vectors).solved()
+    return evaluate(program, common_frame(single_axes(model), q), vectors).solved()
 
 
 def test_many_joints_are_eliminated_in_loops_of_the_kernel_with_the_same_result():

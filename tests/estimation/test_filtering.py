@@ -8,7 +8,7 @@ from phistar import estimation
 from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.backends.programs.program import program_of
 from phistar.errors import ModelError, ShapeError, UnknownNameError
-from phistar.estimation.filtering import STATEMENTS, stated
+from phistar.estimation.filtering import STATEMENTS, filter_function
 from phistar.expression import setting_of, symbols_of
 from tests.estimation import r87
 from tests.trees import mechanism, relative
@@ -111,7 +111,7 @@ def test_armature_is_measurement_noise():
 def test_one_inward_and_one_outward_pass_after_the_velocities():
     model = ps.chain(3)
     symbols, setting = symbols_of(model, ()), setting_of(model, ())
-    nodes = tuple(stated(tuple(STATEMENTS)).nodes(symbols).items())
+    nodes = tuple(filter_function(tuple(STATEMENTS)).nodes(symbols).items())
     program = program_of(nodes, symbols, setting, True, AS_WRITTEN)
     assert [sweep.direction for sweep in program.passes] == ["outward", "inward", "outward"]
 

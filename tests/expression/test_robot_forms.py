@@ -14,7 +14,7 @@ from phistar.identities.rewriter import forms
 from phistar.operators.nodes import Node
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import lower_all
-from phistar.sweeps.search import offered
+from phistar.sweeps.search import forms_worth_counting
 from tests.trees import relative
 
 
@@ -95,7 +95,7 @@ def operations_by(statement, form):
 def test_what_runs_is_the_cheapest_of_the_offered_forms_and_no_known_form_is_cheaper(name, which):
     statement = stated(name, which)
     wanted, runs = wanted_of(statement), statement.cost().total
-    offers = offered(statement.node, statement.symbols, statement.setting)
+    offers = forms_worth_counting(statement.node, statement.symbols, statement.setting)
     counts = [operations_by(statement, form.node) for form in offers]
     composite = [each.operations for each in tallies_of(wanted) if each.form == COMPOSITE]
     assert runs == min([*counts, *composite])
@@ -137,7 +137,7 @@ def test_every_form_that_may_run_has_the_value_of_the_statement(name):
     rng = np.random.default_rng(3)
     q, v, T = 0.5 * rng.normal(size=model.nq), rng.normal(size=model.nv), rng.normal(size=model.nv)
     expected = statement.dense(q, v=v, T=T)
-    for form in offered(statement.node, statement.symbols, statement.setting):
+    for form in forms_worth_counting(statement.node, statement.symbols, statement.setting):
         assert relative(replace(statement, node=form.node).dense(q, v=v, T=T), expected) < 1e-9
     compiled = ps.compile(statement)
     given = {"q": q, "v": v, "T": T}

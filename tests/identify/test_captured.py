@@ -88,7 +88,7 @@ def test_total_least_squares_take_the_bias_of_noisy_motions_off():
     arm = arm.replace(joints={j.name: replace(j.kind, armature=0.1, damping=0.5) for j in arm.joints})
     columns, rng = Columns(arm, ("armature", "damping")), np.random.default_rng(3)
     path = ps.identify.excitation(arm, 10.0, samples=4000, candidates=20, seed=1, terms=("armature", "damping"))
-    tau = columns.table(path.q, path.v, path.a) @ columns.told
+    tau = columns.table(path.q, path.v, path.a) @ columns.model_values
     tau = tau + 0.01 * rng.normal(size=tau.shape)
     sizes = (0.0, 0.4, 1.0)
     v, a = (x + size * rng.normal(size=x.shape) for x, size in zip((path.v, path.a), sizes[1:], strict=True))

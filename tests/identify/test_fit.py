@@ -30,7 +30,7 @@ def doubted(model, rng):
 
 def forces(model, path):
     columns = Columns(model, TERMS)
-    return columns.table(path.q, path.v, path.a) @ columns.told
+    return columns.table(path.q, path.v, path.a) @ columns.model_values
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_held_out_forces_are_predicted_to_the_noise(arm, path):
     wanted = forces(arm, other)
     told = found.error(other.q, other.v, other.a, wanted + noise * rng.normal(size=wanted.shape))
     assert (told.rms <= 1.2 * noise).all() and told.samples == 800
-    base = found.base.grouping @ Columns(arm, TERMS).told
+    base = found.base.grouping @ Columns(arm, TERMS).model_values
     for values in (found.values, found.base.grouping @ np.array(list(found.parameters.values()))):
         assert np.mean(np.abs(values - base) <= 3.0 * found.deviations) >= 0.97
     assert np.allclose(found.model.armature, 0.1, atol=0.2) and found.parameters["joint4.damping"] == pytest.approx(
@@ -78,7 +78,7 @@ def test_held_out_forces_are_predicted_to_the_noise(arm, path):
 def test_deviations_are_those_of_repeated_logs(arm, path):
     rng, tau = np.random.default_rng(2), forces(arm, path)
     noise = 0.02 * np.abs(tau).max(axis=0)
-    base = ps.identify.base_parameters(arm).grouping @ Columns(arm, TERMS).told
+    base = ps.identify.base_parameters(arm).grouping @ Columns(arm, TERMS).model_values
     scores = []
     for _ in range(8):
         found = ps.identify.fit(

@@ -63,7 +63,7 @@ def test_rollouts_of_many_compound_links_are_compiled_within_the_budget(monkeypa
     q = np.tile([np.pi / 2 - 0.2, 0.2 - np.pi / 2, np.pi / 2 - 0.2], 7)
     model, v = closed.embedded(q=q), 0.2 * np.random.default_rng(0).standard_normal(7)
     assert len(model.bodies) > COMPOUND
-    monkeypatch.setattr(rollout, "_stepped", lambda *given: pytest.fail("stepped in Python"))
+    monkeypatch.setattr(rollout, "_step_in_numpy", lambda *given: pytest.fail("stepped in Python"))
     run = ps.rollout(model, np.stack([q, q]), v, dt=2e-3, steps=5)
     assert np.abs(ps.loop_residual(closed, run.q)).max() < 1e-13
     told = ps.simulate(model, q, v, 0.01, rtol=1e-10, t_eval=run.t)

@@ -10,7 +10,7 @@ from phistar.dynamics import frame_poses
 from phistar.loops.assembly import closure_rows
 from phistar.loops.closure import loop_frames
 from phistar.loops.equations import _compiled_equations, _equations, equations, response
-from phistar.loops.forward import accelerated_at_frames, closing_choice, compliant_motion
+from phistar.loops.forward import acceleration_at_frames, closing_choice, compliant_motion
 from tests.trees import relative
 
 
@@ -46,7 +46,7 @@ def test_long_arms_move_as_a_dense_solve_says(base):
     model = two_long_arms(21, base)
     q, v, tau = states(model, 3, 21)
     got = ps.forward_dynamics(model, q, v, tau)
-    np.testing.assert_allclose(accelerated_at_frames(model, q, v, tau)[0], got, atol=1e-9 * np.abs(got).max())
+    np.testing.assert_allclose(acceleration_at_frames(model, q, v, tau)[0], got, atol=1e-9 * np.abs(got).max())
     h = 1e-6
     for row in range(3):
         rows = closure_rows(model, q[row])[1]

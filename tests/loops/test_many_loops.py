@@ -13,8 +13,8 @@ from phistar.loops.forces import on_frames
 from phistar.loops.forward import closed_motion, closing_choice
 from phistar.loops.residual import corrections
 from phistar.loops.tree_closing import (
-    accelerated_along_tree,
-    corrected_along_tree,
+    acceleration_along_tree,
+    corrections_along_tree,
     forces_along_tree,
     rows_along_tree,
 )
@@ -88,11 +88,11 @@ def test_every_kind_of_joint_moves_as_a_table_of_all_closures_says():
     rng = np.random.default_rng(1)
     q = model.random(rng, (4,))
     v, tau = rng.standard_normal((2, 4, model.nv))
-    found, rank, doubt = accelerated_along_tree(model, q, v, tau)
+    found, rank, doubt = acceleration_along_tree(model, q, v, tau)
     want = closed_motion(model, q, v, tau)
     assert np.array_equal(rank, want.rank) and not doubt.any()
     assert relative(found, want.acceleration) < 1e-11
-    residual, rate, shift, change, _ = corrected_along_tree(model, q, v)
+    residual, rate, shift, change, _ = corrections_along_tree(model, q, v)
     steps = corrections(model, q, v)
     pairs = (residual, steps.residual), (rate, steps.rate), (-shift, steps.shift), (-change, steps.change)
     assert all(relative(got, right) < 1e-11 for got, right in pairs)
@@ -104,7 +104,7 @@ def test_rows_are_those_of_the_cut_joint_whatever_its_axis(joint):
     rng = np.random.default_rng(2)
     q, v = 0.1 * rng.standard_normal((2, 3, model.nv))
     steps = corrections(model, q, v)
-    residual, rate, *_ = corrected_along_tree(model, q, v)
+    residual, rate, *_ = corrections_along_tree(model, q, v)
     assert relative(residual, steps.residual) < 1e-13 and relative(rate, steps.rate) < 1e-13
 
 
@@ -115,7 +115,7 @@ def test_redundant_loops_are_seen_and_closed(axis):
     q, v, tau = closed_states(model, 5)
     assert np.abs(ps.loop_residual(model, q)).max() < 1e-14
     v = v + corrections(model, q, v).change
-    found, rank, doubt = accelerated_along_tree(model, q, v, tau)
+    found, rank, doubt = acceleration_along_tree(model, q, v, tau)
     want = closed_motion(model, q, v, tau)
     assert np.all(rank == 8) and np.all(want.rank == 8) and not doubt.any()
     assert relative(found, want.acceleration) < 1e-11
@@ -191,9 +191,9 @@ def test_twenty_cells_assemble():
 def test_threads_share_no_memory():
     model = cells(20)
     q, v, tau = closed_states(model, 40)
-    want = accelerated_along_tree(model, q, v, tau)[0]
+    want = acceleration_along_tree(model, q, v, tau)[0]
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(lambda i: accelerated_along_tree(model, q[i], v[i], tau[i])[0], range(40)))
+        made = list(pool.map(lambda i: acceleration_along_tree(model, q[i], v[i], tau[i])[0], range(40)))
     assert np.array_equal(made, want)
 
 

@@ -18,7 +18,7 @@ def test_a_step_is_the_models_own_at_every_angle(kind, scale):
     model, rng = mechanism(5, kind=kind).model, np.random.default_rng(0)
     q, dv = model.random(rng, (20,)), scale * rng.normal(size=(20, model.nv))
     coordinates = Coordinates(model)
-    moved = coordinates.unit(coordinates.moved(q, dv))
+    moved = coordinates.unit(coordinates.add(q, dv))
     assert np.abs(moved - model.integrate(q, dv)).max() < 1e-14
 
 
@@ -35,9 +35,9 @@ def test_traced_steps_are_the_same_numbers(kind):
     model, rng = mechanism(5, kind=kind).model, np.random.default_rng(0)
     coordinates, tape = Coordinates(model), Tape()
     q, dv = tape.inputs((model.nq,)), tape.inputs((model.nv,))
-    made = [*coordinates.moved(q, dv), *coordinates.rate(q, dv), *coordinates.unit(q)]
+    made = [*coordinates.add(q, dv), *coordinates.rate(q, dv), *coordinates.unit(q)]
     a, b = model.random(rng), rng.normal(size=model.nv)
-    expected = np.concatenate([coordinates.moved(a, b), coordinates.rate(a, b), coordinates.unit(a)])
+    expected = np.concatenate([coordinates.add(a, b), coordinates.rate(a, b), coordinates.unit(a)])
     assert np.abs(np.array(replay(finish(tape, made), [*a, *b])) - expected).max() < 1e-14
 
 

@@ -33,7 +33,7 @@ def test_it_floats_unless_its_base_bends(boom):
 def test_there_and_back_is_where_it_was(boom):
     rng = np.random.default_rng(0)
     q, v = boom.random(rng), rng.standard_normal(boom.nv)
-    found = Floating(boom).left(*Floating(boom).entered(q, v))
+    found = Floating(boom).to_state(*Floating(boom).from_state(q, v))
     np.testing.assert_allclose(found[0], q, atol=1e-13)
     np.testing.assert_allclose(found[1], v, atol=1e-12)
 

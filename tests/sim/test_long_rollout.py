@@ -104,7 +104,7 @@ def stepped(q0, v0, t, method, controls=None, law=None, gains=None):
     """The loop in NumPy around `ps.forward_dynamics`."""
     memory = Memory(CHAIN.nq, CHAIN.nv, 0 if gains is None else gains.shape[-1])
     control = law and control_phase(law, memory)
-    return module._stepped(Drives(CHAIN), method, memory, control, (q0, v0), t, controls, gains)
+    return module._step_in_numpy(Drives(CHAIN), method, memory, control, (q0, v0), t, controls, gains)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -20,9 +20,9 @@ def stepped(model, method, q0, v0, controls, t):
     arrays, memory = [np.asarray(x, dtype=float) for x in (q0, v0)], Memory(model.nq, model.nv)
     floating = METHODS[method].floating(model)
     if floating is not None:
-        arrays, memory = floating.entered(*arrays), Memory(model.nq + MORE, model.nv)
-    made = module._stepped(Drives(model), method, memory, None, arrays, t, np.asarray(controls), None)
-    return made if floating is None else floating.left(*made)
+        arrays, memory = floating.from_state(*arrays), Memory(model.nq + MORE, model.nv)
+    made = module._step_in_numpy(Drives(model), method, memory, None, arrays, t, np.asarray(controls), None)
+    return made if floating is None else floating.to_state(*made)
 
 
 def tree(kind, bodies=3):

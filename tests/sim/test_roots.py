@@ -73,7 +73,7 @@ def test_a_roots_twist_is_the_one_of_its_momentum():
     np.testing.assert_allclose(momenta.sum(axis=0), ps.momentum(model, q, v), rtol=1e-12, atol=1e-12)
     other = v.copy()
     other[:6], other[8:] = 0.0, 1.0
-    np.testing.assert_allclose(roots.moved(q, other, momenta), v, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(roots.set_momenta(q, other, momenta), v, rtol=1e-10, atol=1e-10)
 
 
 def thrown(velocity, step):

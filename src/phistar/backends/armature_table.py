@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.machine.jit import kept_by
+from phistar.backends.machine.jit import objects_of
 from phistar.backends.rolled.link_loops import TABLES
 from phistar.backends.rolled.steps import ARMATURE
 from phistar.model import Model
@@ -31,18 +31,18 @@ def with_motors(model: Model) -> Model:
 
 def constants_of(function: Any) -> np.ndarray:
     """The constants of all links, as a rolled kernel reads them."""
-    return kept_by(function).memory[-1][_CONSTANTS]
+    return objects_of(function).memory[-1][_CONSTANTS]
 
 
 def armature_entries(function: Any, model: Model) -> np.ndarray:
     """(nv,): where the armature of each rate stands in the constants of a kernel of `with_motors(model)`."""
-    starts = kept_by(function).memory[-1][_LINKS][:, -1].astype(np.int64)
+    starts = objects_of(function).memory[-1][_LINKS][:, -1].astype(np.int64)
     places = [start + ARMATURE + np.arange(joint.nv) for start, joint in zip(starts, model.joints, strict=True)]
     return np.concatenate(places).astype(np.int64)
 
 
 def move_constants(function: Any, to: np.ndarray) -> None:
     """Let a rolled kernel read its constants from `to`, which gets them and must live as long as the kernel."""
-    kept = kept_by(function)
+    kept = objects_of(function)
     to[:] = constants_of(function)
     kept.memory[-2][_CONSTANTS] = to.ctypes.data

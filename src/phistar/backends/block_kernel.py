@@ -79,7 +79,7 @@ def _pointers(kind: Kind) -> list[tuple[str, int]]:
 def _tables(program: CallProgram, lanes: int) -> list[np.ndarray]:
     """The tables of a robot, in the order of `link_loops.TABLES`, then the places of the arrays' entries."""
     pointers = [_pointers(kind) for kind in program.kinds]
-    places, room = _placed(program, pointers)
+    places, room = _place_blocks(program, pointers)
     numbers = sorted({x for row in program.outputs for x in row if isinstance(x, float)})
     fixed = {x: room + i for i, x in enumerate(numbers)}
     arrays = [[places[x[0]] + x[1] for x in row] for row in program.inputs]
@@ -108,7 +108,7 @@ def _tables(program: CallProgram, lanes: int) -> list[np.ndarray]:
     ]
 
 
-def _placed(program: CallProgram, pointers: list[list[tuple[str, int]]]) -> tuple[dict[int, int], int]:
+def _place_blocks(program: CallProgram, pointers: list[list[tuple[str, int]]]) -> tuple[dict[int, int], int]:
     """The first cell of each block that is used, and how many there are: a block's cells are used again once it was
     read for the last time, so that what is handed on stays in the caches."""
     last: dict[int, int] = {}

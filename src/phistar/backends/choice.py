@@ -29,7 +29,7 @@ SCHEDULES = {
 }
 NANOSECONDS = {WRITTEN: 0.028, ROLLED: 0.027, PAIRS: 0.031, AT_FRAMES: 0.1}
 NANOSECONDS |= {ALONG_TREE: 0.03, ROW_BY_ROW: 0.5}
-"""Of an operation and state, in batches on one core with four lanes; measured on chains of 16 to 100."""
+"""Time per operation and state, in batches on one core with four lanes; measured on chains of 16 to 100."""
 ELIMINATED = 0.02  # ns of an operation in the loops that finish tables which are written out
 CROWDED = 60_000  # operations of straight-line code that take twice as long: they leave the caches
 GATHERED = 20.0  # ns to bring a joint rate's numbers to the loops over pairs
@@ -113,7 +113,7 @@ class Choice:
     reason: str
 
     @property
-    def taken(self) -> tuple[int, ...]:
+    def forms_taken(self) -> tuple[int, ...]:
         """Which forms of the statements were counted least by the schedule that was taken."""
         return next((x.taken for x in self.candidates if x.schedule == self.schedule), ())
 
@@ -145,7 +145,7 @@ class Counts(Protocol):
 
     def pair_by_pair(self) -> Tally | None: ...
 
-    def written_out(self, most: int | None, hopeless: float) -> Tally | None:
+    def count_written_out(self, most: int | None, hopeless: float) -> Tally | None:
         """None beyond `most` instructions. Where one form has more than `hopeless` operations, no other is counted."""
 
 
@@ -158,7 +158,7 @@ def choose(counts: Counts, schedule: str | None = None) -> Choice:
         return Choice(WRITTEN, (), f"the robot has at most {SHORT_ROBOT} bodies")
     seconds = budget()
     key = counts.key, seconds, schedule
-    return _remembered(key, lambda: _chosen(candidates(counts, schedule), seconds, schedule, counts.model))
+    return _remember(key, lambda: _choose(candidates(counts, schedule), seconds, schedule, counts.model))
 
 
 def _from_data(data: Mapping[str, Any]) -> Choice:
@@ -177,7 +177,7 @@ def candidates(counts: Counts, schedule: str | None = None) -> list[Candidate]:
     comparable = len(model.bodies) <= TRACED or most <= FULL or carried_rates(model) <= MANY_PAIRS
     if schedule == WRITTEN or not found or (schedule is None and comparable):
         limit = None if schedule == WRITTEN or not found else instructions_within()
-        written = counts.written_out(limit, float("inf") if limit is None else _hopeless(found))
+        written = counts.count_written_out(limit, float("inf") if limit is None else _hopeless(found))
         found += [] if written is None else [_candidate(WRITTEN, written, model.nv)]
     return found
 
@@ -198,7 +198,7 @@ def _candidate(schedule: str, tally: Tally, rates: int) -> Candidate:
     return Candidate(schedule, operations + in_loops, nanoseconds, least + each * operations, tally.taken)
 
 
-def _chosen(found: list[Candidate], seconds: float, schedule: str | None, model: Model) -> Choice:
+def _choose(found: list[Candidate], seconds: float, schedule: str | None, model: Model) -> Choice:
     if schedule is not None:
         known = [x for x in found if x.schedule == schedule]
         if not known:
@@ -246,7 +246,7 @@ def is_written(name: str, model: Model, vectors: int, operations: Callable[[int]
         short = [x for x in compiled if x.seconds <= budget()]
         return Choice(WRITTEN if short else "", tuple(compiled), "compiles within the budget or not")
 
-    return model.nv > 0 and _remembered(("written", name, model.key, budget()), found).schedule == WRITTEN
+    return model.nv > 0 and _remember(("written", name, model.key, budget()), found).schedule == WRITTEN
 
 
 def choose_closing(model: Model, counts: Mapping[str, Callable[[int], tuple[int, int] | None]]) -> Choice:
@@ -263,7 +263,7 @@ def choose_closing(model: Model, counts: Mapping[str, Callable[[int], tuple[int,
                 made.append(replace(plain, seconds=plain.seconds + more))
         return _fastest(made, budget())
 
-    return _remembered(("closing", model.key, budget()), found)
+    return _remember(("closing", model.key, budget()), found)
 
 
 def _most_closing(schedule: str, made: list[Candidate]) -> int:
@@ -272,7 +272,7 @@ def _most_closing(schedule: str, made: list[Candidate]) -> int:
     return int(min(instructions_within(CLOSED_DEAD), CLOSED_DEAD * fastest / NANOSECONDS[schedule]))
 
 
-def _remembered(key: tuple[Any, ...], make: Callable[[], Choice]) -> Choice:
+def _remember(key: tuple[Any, ...], make: Callable[[], Choice]) -> Choice:
     """Load a choice from disk, or make and store it."""
     name = cache.key("choice", key, host())
     found = cache.load(name, cache.PROGRAM)
@@ -349,7 +349,7 @@ def fewest(counts: Mapping[str, Callable[[], int | None]], key: Any) -> tuple[st
         best = min(made, key=lambda x: x.operations, default=Candidate(next(iter(counts)), 0, 0.0, 0.0))
         return Choice(best.schedule, made, "the fewest operations")
 
-    chosen = _remembered(("form", key), found)
+    chosen = _remember(("form", key), found)
     return chosen.schedule, {x.schedule: x.operations for x in chosen.candidates}
 
 

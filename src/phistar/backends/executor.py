@@ -27,7 +27,7 @@ def executor(wanted: Statements, schedule: str | None = None) -> Any:
     if not wanted.model.nv:
         return Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS)
     choice = chosen(wanted, schedule)
-    return replace(_MAKERS[choice.schedule](_taken(wanted, choice)), chosen=choice)
+    return replace(_MAKERS[choice.schedule](_take(wanted, choice)), chosen=choice)
 
 
 def chosen(wanted: Statements, schedule: str | None = None) -> Choice:
@@ -35,9 +35,9 @@ def chosen(wanted: Statements, schedule: str | None = None) -> Choice:
     return choose(StatementCounts(wanted), schedule)
 
 
-def _taken(wanted: Statements, choice: Choice) -> Statements:
+def _take(wanted: Statements, choice: Choice) -> Statements:
     """The statements as the choice takes them; straight-line code finds its form again on disk."""
-    return wanted if choice.schedule == WRITTEN else replace(wanted, taken=choice.taken)
+    return wanted if choice.schedule == WRITTEN else replace(wanted, taken=choice.forms_taken)
 
 
 def fewest_operations(wanted: Statements) -> int:
@@ -60,20 +60,20 @@ class StatementCounts:
         return self.wanted.key
 
     @cached_property
-    def _rolled(self) -> list[Tally]:
+    def _rolled_tallies(self) -> list[Tally]:
         return sorted(rolled_tallies(self.wanted), key=lambda each: each.operations)
 
     def link_by_link(self) -> Tally | None:
-        return self._rolled[0] if self._rolled else None
+        return self._rolled_tallies[0] if self._rolled_tallies else None
 
     def pair_by_pair(self) -> Tally | None:
         found = _pairs(self.wanted)
         return None if found is None else Tally(found.operations())
 
-    def written_out(self, most: int | None, hopeless: float) -> Tally | None:
+    def count_written_out(self, most: int | None, hopeless: float) -> Tally | None:
         if most is None:
             return self.wanted.tallies[0]
-        rolled = {(each.form, each.taken): each.operations for each in self._rolled}
+        rolled = {(each.form, each.taken): each.operations for each in self._rolled_tallies}
         far = FORMS_DIFFER * min(rolled.values(), default=0)
         counted = [(rolled.get((each.form, each.taken), 0), each) for each in self.wanted.forms()]
         near = sorted((x for x in counted if x[0] <= far), key=lambda x: x[0] or far)
@@ -99,7 +99,7 @@ def form_by_laws(wanted: Statements) -> tuple[int, ...]:
     """Which of the forms that laws offer has fewest operations by the schedule that is chosen."""
     choice = chosen(wanted)
     if choice.schedule != WRITTEN:
-        return choice.taken
+        return choice.forms_taken
     return next(each.taken for each in wanted.tallies if each.form == wanted.form)
 
 
@@ -146,7 +146,7 @@ def _pair_by_pair(wanted: Statements) -> Kernel:
     signature = Signature(
         (model.nq, *(model.nv for _ in inputs)), ((model.nv, model.nv),) * len(wanted.nodes), units_of(model)
     )
-    function, operations = found.compiled(signature)
+    function, operations = found.compile(signature)
     outputs = tuple(public for public, _ in wanted.nodes)
     return Kernel(function, inputs, outputs, operations, signature.outputs, (), signature.inputs)
 

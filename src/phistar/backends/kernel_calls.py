@@ -17,7 +17,7 @@ import numpy as np
 from phistar.backends.kernels import I64, PLACE, Func, Module, llvm_text
 from phistar.backends.kernels import Code as Function
 from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import Code, host, kept_by
+from phistar.backends.machine.jit import Code, host, objects_of
 from phistar.backends.one_state import Formula
 
 
@@ -51,7 +51,7 @@ def kernel_call(
 ) -> KernelCall:
     """A gufunc's kernel on contiguous arrays of float64, one state; no output shares memory with an input. With `rows`
     (1,), read at each call, so many states: of arrays with two axes a row each."""
-    kept, door = kept_by(function), _door()
+    kept, door = objects_of(function), _door()
     given = (*inputs, *outputs)
     sizes = [(x.size if rows is None or x.ndim == 1 else x.shape[1], x.dtype, x.flags.c_contiguous) for x in given]
     assert sizes == [(int(np.prod(shape)), np.float64, True) for shape in kept.signature.shapes]

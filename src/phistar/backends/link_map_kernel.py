@@ -16,7 +16,7 @@ from phistar.backends.machine.jit import gufunc, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.rolled.code import stage_calls
 from phistar.backends.rolled.link_loops import Sizes, loop_functions
-from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, drop_unneeded, number_entries
 from phistar.backends.rolled.recorder import Recorder, Step
 from phistar.backends.rolled.robot_tables import Areas, Given, built_tables, coordinate_places
 from phistar.backends.rolled.rolled_links import built_links
@@ -55,8 +55,8 @@ class LinkMap:
         def source() -> Source:
             stage = Stage(OUTWARD, [self._step(model, kind, numbers.index(i)) for i, kind in enumerate(kinds)])
             sums: dict[str, tuple[int, int]] = dict.fromkeys((ZERO, *self.summed), (1, 1))
-            (stage,) = needed([stage], set(self.outputs), set(self.summed))
-            memory = laid_out([stage], len(kinds), sums, Memory(2 * lanes, 1))
+            (stage,) = drop_unneeded([stage], set(self.outputs), set(self.summed))
+            memory = number_entries([stage], len(kinds), sums, Memory(2 * lanes, 1))
             made = stage_calls([stage], memory, lanes, target.fma)
             totals = (1, len(self.summed)) if self.summed else None
             sizes = Sizes(2 * lanes, made.scratch, 1, 0, 1, totals)
@@ -85,7 +85,7 @@ class LinkMap:
         for name, value in zip(self.outputs, made, strict=True):
             memory = "total" if name in self.summed else "own"
             stores += [((memory, name, i), x) for i, x in enumerate(np.asarray(value).reshape(-1))]
-        return record.finished(stores)
+        return record.finish(stores)
 
     def _arrays(
         self, model: Model, rooms: Rooms, numbers: list[int], areas: Areas, signature: Signature

@@ -73,11 +73,11 @@ def native(
     long as the inputs' shapes say, go in, in their order; the outputs are made, and filled by it. `checked`: what
     Python would raise an exception for, and whole numbers beyond 64 bits, raise LoopError."""
     numbers = tuple(sorted(constants.items()))
-    return _made(tuple(functions), tuple(inputs.items()), tuple(outputs.items()), numbers, checked)
+    return _make(tuple(functions), tuple(inputs.items()), tuple(outputs.items()), numbers, checked)
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _made(
+def _make(
     functions: tuple[Callable[..., Any], ...], inputs: Named, outputs: Named, constants: Numbers, checked: bool
 ) -> Callable[..., tuple[np.ndarray, ...]]:
     """Kept: to read sources takes longer than to load what was made from them."""
@@ -91,11 +91,11 @@ def _made(
     lengths = {name: prod(shape) for name, shape in shapes.items()} if checked else None
     loops = loops_module(functions, dict(constants), Layout(_columns(shapes), (), lengths))
     doors = _doors(main, arrays_used(trees[main], trees), list(shapes))
-    return _loaded(llvm_text(loops.with_(doors, entries_module(signature))), signature, checked)
+    return _load(llvm_text(loops.with_(doors, entries_module(signature))), signature, checked)
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _loaded(text: str, signature: Signature, checked: bool) -> Callable[..., tuple[np.ndarray, ...]]:
+def _load(text: str, signature: Signature, checked: bool) -> Callable[..., tuple[np.ndarray, ...]]:
     code = _code(text)
     single, plain = method_of(code, "native"), _plain(code, signature)
     if checked:
@@ -220,7 +220,7 @@ class LaneLoops:
         not."""
         grown = [name for name, kept in self.own.items() if kept.shape[:-1] != arrays[name].shape]
         for name in grown:
-            self.own[name] = aligned((*arrays[name].shape, self.lanes), arrays[name].dtype)
+            self.own[name] = aligned_zeros((*arrays[name].shape, self.lanes), arrays[name].dtype)
             self.own[name][...] = arrays[name][..., None]
         held = [self.own[n.removesuffix(LANED)] if n.endswith(LANED) else arrays[n] for n in self.used]
         others = [i for i, (x, y) in enumerate(zip(held, self._held, strict=True)) if x is not y]
@@ -234,7 +234,7 @@ class LaneLoops:
             _check(fault)
 
 
-def aligned(shape: tuple[int, ...], kind: Any) -> np.ndarray:
+def aligned_zeros(shape: tuple[int, ...], kind: Any) -> np.ndarray:
     """Zeros that begin where whole vectors are read at once."""
     raw = np.zeros(prod(shape) + 8, kind)
     start = -(raw.ctypes.data // 8) % 8

@@ -39,7 +39,7 @@ def state_kernel(
 ) -> Any:
     """The same as a gufunc."""
     signature = Signature(tuple(sizes), tuple(shapes))
-    return _made.get((title, key), lambda: _compiled(title, key, signature, function))
+    return _made.get((title, key), lambda: _compile(title, key, signature, function))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Formula:
         return _in_lanes.get(made_from, lambda: machine_code("one state in lanes", made_from, target, source)[1])
 
 
-def _compiled(title: str, key: bytes, signature: Signature, function: Callable[..., Any]) -> Any:
+def _compile(title: str, key: bytes, signature: Signature, function: Callable[..., Any]) -> Any:
     target = host()
 
     def source() -> Source:

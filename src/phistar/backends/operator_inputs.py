@@ -29,17 +29,19 @@ class OperatorInput:
             matrix[i, j] = x
         return matrix
 
-    def taken(self, value: Any) -> np.ndarray:
+    def entries_of(self, value: Any) -> np.ndarray:
         """The entries (…, n) of a matrix (…, rows, columns), or as they are, (…, n); the structure is checked."""
         try:
             matrix = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
-            raise ShapeError(f"{self.name} must be an array of real numbers of shape (…, {self._shown}).") from None
+            raise ShapeError(
+                f"{self.name} must be an array of real numbers of shape (…, {self._shape_text})."
+            ) from None
         if matrix.shape[-2:] != self.shape:
             if matrix.shape[-1:] == (len(self.entries),):
                 return matrix
             raise ShapeError(
-                f"{self.name} has shape {matrix.shape}; it takes (…, {self._shown}), or its {len(self.entries)} "
+                f"{self.name} has shape {matrix.shape}; it takes (…, {self._shape_text}), or its {len(self.entries)} "
                 "entries row by row."
             )
         size = float(np.abs(matrix).max(initial=0.0))
@@ -55,7 +57,7 @@ class OperatorInput:
         return matrix[..., rows, columns]
 
     @property
-    def _shown(self) -> str:
+    def _shape_text(self) -> str:
         return ", ".join(map(str, self.shape))
 
 

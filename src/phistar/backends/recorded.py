@@ -56,14 +56,14 @@ class Recorded:
     slot: Callable[[], str] | None = None
     places: Places = ()
 
-    def kept_as(self) -> str:
+    def cache_name(self) -> str:
         """Under what name a robot keeps the kernel."""
         return self.slot() if self.slot is not None else self.name
 
     def __call__(self, model: Model, *arrays: Any) -> Any:
         """An array per output, or the one output. Robots run one state at a time: a kernel is called at once."""
         try:
-            kernel = model.__dict__["_kernels"][self.kept_as()]
+            kernel = model.__dict__["_kernels"][self.cache_name()]
             made = kernel.single(*arrays)
             if made is not NotImplemented:
                 return made
@@ -75,35 +75,35 @@ class Recorded:
         except (KeyError, AttributeError, ValueError, TypeError):
             pass  # not compiled yet, or the long way says what is wrong with the arguments
         check_robot(self.name, (model,))
-        given = self._checked(model, arrays)
+        given = self._check(model, arrays)
         if is_traced(*given):
             tape = tape_of_calls(*given) if self.is_long(model) else None
             if tape is not None:
                 kernel = self.kernel(model)
-                return _unwrapped(tuple(tape.call(kernel.function, given, kernel.shapes, kernel.operations)))
-            return _unwrapped(self._results(model, *(traced(x) if is_traced(x) else x for x in given)))
+                return _unwrap(tuple(tape.call(kernel.function, given, kernel.shapes, kernel.operations)))
+            return _unwrap(self._results(model, *(traced(x) if is_traced(x) else x for x in given)))
         if model.nv and (self.fits(model) or self.long is not None or self._pairs(model) is not None):
             kernel = self.kernel(model)
             return spread(kernel.function, tuple(given), list(kernel.shapes))
-        return self._interpreted(model, given)
+        return self._interpret(model, given)
 
     def is_long(self, model: Model) -> bool:
         """Whether it is too long for a robot to be written out."""
-        return bool(model.nv) and model.kept((self.kept_as(), "long"), lambda: self._is_long(model))
+        return bool(model.nv) and model.kept((self.cache_name(), "long"), lambda: self._is_long(model))
 
     def _is_long(self, model: Model) -> bool:
         if self._pairs(model) is not None:
             return self.choice(model).schedule == PAIRS or not self.fits(model)
         return self.long is not None and not self.fits(model)
 
-    def _interpreted(self, model: Model, given: list[np.ndarray]) -> Any:
+    def _interpret(self, model: Model, given: list[np.ndarray]) -> Any:
         batch, shapes = np.broadcast_shapes(*(x.shape[:-1] for x in given)), self.shapes(model)
         if not model.nv and self.vanishes:
-            return _unwrapped(tuple(np.zeros((*batch, *shape)) for shape in shapes))
+            return _unwrap(tuple(np.zeros((*batch, *shape)) for shape in shapes))
         found = zip(self._results(model, *given), shapes, strict=True)
-        return _unwrapped(tuple(np.array(np.broadcast_to(x, (*batch, *shape))) for x, shape in found))
+        return _unwrap(tuple(np.array(np.broadcast_to(x, (*batch, *shape))) for x, shape in found))
 
-    def _checked(self, model: Model, arrays: tuple[Any, ...]) -> list[np.ndarray]:
+    def _check(self, model: Model, arrays: tuple[Any, ...]) -> list[np.ndarray]:
         pairs = zip(self.inputs, arrays, strict=True)
         given = [model.checked_q(x) if name == "q" else model.checked(x, model.nv, name) for name, x in pairs]
         leading_axes(dict(zip(self.inputs, given, strict=True)))
@@ -139,7 +139,7 @@ class Recorded:
         given = [tape.inputs((model.nq if name == "q" else model.nv,)) for name in self.inputs]
         made, loops = self.function(model, *given), None
         if isinstance(made, Unsolved) and model.nv > SOLVED:
-            values, loops = made.recorded()
+            values, loops = made.record()
         else:
             results = made.solved() if isinstance(made, Unsolved) else made
             values = [x for result in results for x in np.asarray(result).reshape(-1)]
@@ -152,23 +152,23 @@ class Recorded:
 
     def known_kernel(self, model: Model) -> Kernel | None:
         """The kernel, if a call has left it on the model."""
-        return model.__dict__.get("_kernels", {}).get(self.kept_as())
+        return model.__dict__.get("_kernels", {}).get(self.cache_name())
 
     def kernel(self, model: Model) -> Kernel:
         """Machine code for a robot: kept on the model, found on disk, or made."""
-        return model.kept(self.kept_as(), lambda: self._chosen(model))
+        return model.kept(self.cache_name(), lambda: self._choose(model))
 
-    def _chosen(self, model: Model) -> Kernel:
+    def _choose(self, model: Model) -> Kernel:
         tables = self._pairs(model)
         if tables is None:
-            return self._made(model) if self.fits(model) or self.long is None else self.long(model)
+            return self._kernel(model) if self.fits(model) or self.long is None else self.long(model)
         choice = self.choice(model)
-        made = self._made(model) if choice.schedule == WRITTEN else self._pair_by_pair(model, tables)
+        made = self._kernel(model) if choice.schedule == WRITTEN else self._pair_by_pair(model, tables)
         return replace(made, chosen=choice)
 
     def choice(self, model: Model) -> Choice:
         """The schedule of tables over pairs of joints, with what it was compared with."""
-        return model.kept((self.kept_as(), "choice"), lambda: choose_tables(_TableCounts(self, model)))
+        return model.kept((self.cache_name(), "choice"), lambda: choose_tables(_TableCounts(self, model)))
 
     def is_chosen_written(self, model: Model) -> bool:
         """Whether tables over pairs of joints are faster as instructions than as loops over the pairs."""
@@ -183,10 +183,10 @@ class Recorded:
 
     def _pair_by_pair(self, model: Model, found: PairKernel) -> Kernel:
         signature = self.signature(model)
-        function, operations = found.compiled(signature, places=self.places)
+        function, operations = found.compile(signature, places=self.places)
         return Kernel(function, self.inputs[1:], self.outputs, operations, signature.outputs)
 
-    def _made(self, model: Model) -> Kernel:
+    def _kernel(self, model: Model) -> Kernel:
         target = host()
         lanes = min(target.lanes, LANES)
         stated = [(name, spelling(node)) for name, node in self.tables()[0]] if self.tables is not None else []
@@ -223,12 +223,12 @@ class _TableCounts:
         found = self.recorded._pairs(self.model)
         return None if found is None else Tally(found.operations())
 
-    def written_out(self, most: int | None, hopeless: float) -> Tally | None:
+    def count_written_out(self, most: int | None, hopeless: float) -> Tally | None:
         found = self.recorded._counted_within(self.model, most)
         return None if found is None else Tally(*found)
 
 
-def _unwrapped(results: tuple[np.ndarray, ...]) -> Any:
+def _unwrap(results: tuple[np.ndarray, ...]) -> Any:
     """As a gufunc gives them: a tuple, or the one array."""
     first, *others = results
     return results if others else first

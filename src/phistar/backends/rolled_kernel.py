@@ -16,9 +16,9 @@ from phistar.backends.operator_inputs import OperatorInput
 from phistar.backends.programs.body_axes import in_body_axes
 from phistar.backends.programs.program import BLOCKS, Evaluation
 from phistar.backends.rolled.code import COLUMNS, rolled_text, traced_stages
-from phistar.backends.rolled.exported import Exported, exported
+from phistar.backends.rolled.exported import Exported, export_functions
 from phistar.backends.rolled.flat_steps import FlatTracer
-from phistar.backends.rolled.link_memory import Rooms, needed
+from phistar.backends.rolled.link_memory import Rooms, drop_unneeded
 from phistar.backends.rolled.operator_columns import column_by_column
 from phistar.backends.rolled.plan import Plan, poses_first, siblings_by_parents
 from phistar.backends.rolled.robot_tables import tables
@@ -124,7 +124,7 @@ def compile_plan(
     if plan.operand:
         return made
 
-    def surrounded(law: Surrounding, title: str, names: tuple[str, ...], units: tuple[tuple[int, int], ...]) -> Kernel:
+    def surround(law: Surrounding, title: str, names: tuple[str, ...], units: tuple[tuple[int, int], ...]) -> Kernel:
         own = surrounded_memory(law, signature, data, units, 2 * lanes)
         stages = own.stages(law, lanes, target.fma)
         axes = [len(shape) for shape in own.signature.shapes]
@@ -139,7 +139,7 @@ def compile_plan(
         total = counted + sum(x.trace.operations for each in stages for x in each)
         return Kernel(called, (), names, total, own.signature.outputs, (), own.signature.inputs)
 
-    return replace(made, surrounded=surrounded)
+    return replace(made, surrounded=surround)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,7 @@ class RolledCall:
         """Its functions for the robot, on plain arrays."""
         wanted = self.wanted
         links = rolled_links(wanted.model, wanted.frames, _is_fixed(wanted) or self.plan.keeps_origins)
-        return exported(self.plan, links, wanted.frames, len(self.rows), len(self.shapes))
+        return export_functions(self.plan, links, wanted.frames, len(self.rows), len(self.shapes))
 
     @property
     def operations(self) -> int:
@@ -192,7 +192,7 @@ def rolled_counts(wanted: Statements, plan: Plan) -> tuple[int, int]:
     links = rolled_links(model, wanted.frames, _is_fixed(wanted) or plan.keeps_origins)
     kinds, numbers = links.kinds, links.numbers
     flat = {name for name, _ in plan.program.outputs if name not in plan.outputs}
-    stages = needed(traced_stages(plan, kinds, FlatTracer(plan)), set(plan.outputs), flat)
+    stages = drop_unneeded(traced_stages(plan, kinds, FlatTracer(plan)), set(plan.outputs), flat)
     found = {True: 0, False: 0}
     for stage in stages:
         counts = [step.trace.operations for step in stage.steps]

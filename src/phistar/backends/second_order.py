@@ -22,7 +22,7 @@ from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.rolled.code import operations_per_link, stage_calls
 from phistar.backends.rolled.link_loops import Sizes, loop_functions
-from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, drop_unneeded, number_entries
 from phistar.backends.rolled.plan import Plan, total
 from phistar.backends.rolled.robot_tables import Areas, Given, link_tables, over_links
 from phistar.backends.rolled.rolled_links import kinds_of
@@ -52,12 +52,12 @@ def weighted_forces(s: Symbols) -> Node:
 
 def compile_hessian_product(model: Model, target: Target | None = None, lanes: int | None = None) -> Kernel:
     """∇²(w*τ)·(δq, δv, δa) of (q, v, a, w, δq, δv, δa): a kernel of two sweeps."""
-    return _compiled(Gradient("inverse_dynamics_hessian_product", INPUTS, True), model, target, lanes)
+    return _compile(Gradient("inverse_dynamics_hessian_product", INPUTS, True), model, target, lanes)
 
 
 def compile_gradient(model: Model, target: Target | None = None, lanes: int | None = None) -> Kernel:
     """∇(w*τ) of (q, v, a, w), tangent in q: a kernel of two sweeps. At a unit vector w, a row of ∂τ."""
-    return _compiled(Gradient("inverse_dynamics_gradient", INPUTS[:4], False), model, target, lanes)
+    return _compile(Gradient("inverse_dynamics_gradient", INPUTS[:4], False), model, target, lanes)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Gradient:
     changes: bool
 
 
-def _compiled(wanted: Gradient, model: Model, target: Target | None, lanes: int | None) -> Kernel:
+def _compile(wanted: Gradient, model: Model, target: Target | None, lanes: int | None) -> Kernel:
     target = target or host()
     lanes = lanes or target.lanes
     plan = Plan(lower_all({"y": weighted_forces(Symbols(armature=True, rotors=has_rotors(model)))}), 0)
@@ -97,8 +97,8 @@ def _text(wanted: Gradient, plan: Plan, kinds: list[Kind], lanes: int, fma: bool
         Stage(ir.OUTWARD, [each.forward() for each in links]),
         Stage(ir.INWARD, [each.backward(state) for each in links]),
     ]
-    made = needed(stages, set(OUTPUTS), set())
-    memory = laid_out(made, len(kinds), {"a_g": (6, 1)}, Memory(2 * lanes, 1))
+    made = drop_unneeded(stages, set(OUTPUTS), set())
+    memory = number_entries(made, len(kinds), {"a_g": (6, 1)}, Memory(2 * lanes, 1))
     code = stage_calls(made, memory, lanes, fma)
     sizes = Sizes(memory.lanes, code.scratch, max(len(memory.slot), 1), 0, 1, None)
     arrays = len(wanted.inputs) + len(OUTPUTS)
@@ -115,7 +115,7 @@ def _data(wanted: Gradient, model: Model, frames: LinkFrames, kinds: list[int], 
     return link_tables(model, frames, kinds, areas, given, (), lanes)
 
 
-def _changed(name: str) -> str:
+def _primed(name: str) -> str:
     return f"{name}′"
 
 
@@ -139,27 +139,27 @@ class _Differentiated:
     def forward(self) -> Step:
         """Outputs of the step and their tangents, kept for the children and for the backward sweep."""
         record, trace, stores = Recorder(self.turns), self.step.trace, []
-        values = values_of(trace, self._loaded(record))
+        values = values_of(trace, self._load(record))
         slopes = tangents(trace, values, self._seeds(record)) if self.changes else None
         for position, (memory, name, i) in enumerate(self.step.stores):
             if memory == "passing":
                 constant, place = trace.output_is_constant[position], trace.outputs[position]
                 stores.append((("own", name, i), place if constant else values[int(place)]))
                 if slopes is not None:
-                    stores.append((("own", _changed(name), i), slopes[position].get(0, 0.0)))
-        return record.finished(stores)
+                    stores.append((("own", _primed(name), i), slopes[position].get(0, 0.0)))
+        return record.finish(stores)
 
     def backward(self, state: list[tuple[Any, int]]) -> Step:
         """Gradient by what the parent passed on, and tangents of it and of that by the link's own arguments; or the
         latter gradient itself."""
         gradient, record = self._gradient(state), Recorder(self.turns)
         if not self.changes:
-            return self._pulled(gradient, record, state)
+            return self._pull(gradient, record, state)
         received = [record.load("children", _adjoint(name), i) for name, i in state]
-        turned = [record.load("children", _changed(_adjoint(name)), i) for name, i in state]
+        turned = [record.load("children", _primed(_adjoint(name)), i) for name, i in state]
         count, seeds = len(self.step.loads), dict(self._seeds(record))
         seeds |= {count + i: {0: x} for i, x in enumerate(turned)}
-        values = values_of(gradient, [*self._loaded(record), *received])
+        values = values_of(gradient, [*self._load(record), *received])
         changes = matrix(tangents(gradient, values, seeds), 1)[:, 0]
         stores: list[tuple[Place, Any]] = []
         if self.kind.role != ROOT:
@@ -167,14 +167,14 @@ class _Differentiated:
                 state, gradient.outputs, gradient.output_is_constant, changes, strict=False
             ):
                 stores.append((("siblings", _adjoint(name), i), place if fixed else values[int(place)]))
-                stores.append((("siblings", _changed(_adjoint(name)), i), change))
+                stores.append((("siblings", _primed(_adjoint(name)), i), change))
         own = changes[len(state) :].reshape(len(OUTPUTS), -1)
         stores += [(("own", name, i), x) for name, row in zip(OUTPUTS, own, strict=True) for i, x in enumerate(row)]
-        return record.finished(stores)
+        return record.finish(stores)
 
-    def _pulled(self, gradient: Trace, record: Recorder, state: list[tuple[Any, int]]) -> Step:
+    def _pull(self, gradient: Trace, record: Recorder, state: list[tuple[Any, int]]) -> Step:
         received = [record.load("children", _adjoint(name), i) for name, i in state]
-        values = values_of(gradient, [*self._loaded(record), *received])
+        values = values_of(gradient, [*self._load(record), *received])
         found = zip(gradient.outputs, gradient.output_is_constant, strict=True)
         made = [place if fixed else values[int(place)] for place, fixed in found]
         stores: list[tuple[Place, Any]] = []
@@ -182,7 +182,7 @@ class _Differentiated:
             stores += [(("siblings", _adjoint(name), i), x) for (name, i), x in zip(state, made, strict=False)]
         own = made[len(state) :]
         nv = len(own) // len(OUTPUTS)
-        return record.finished([*stores, *((("own", OUTPUTS[i // nv], i % nv), x) for i, x in enumerate(own))])
+        return record.finish([*stores, *((("own", OUTPUTS[i // nv], i % nv), x) for i, x in enumerate(own))])
 
     def _gradient(self, state: list[tuple[Any, int]]) -> Trace:
         """From what the step loads and the gradient by what it passes on to the gradient by what the parent passed on,
@@ -210,7 +210,7 @@ class _Differentiated:
         terms = statement.term.terms if isinstance(statement.term, ir.Plus) else ((1, statement.term),)
         return {total(term): float(weight) for weight, term in terms}
 
-    def _loaded(self, record: Recorder) -> list[Any]:
+    def _load(self, record: Recorder) -> list[Any]:
         return [record.load("parent" if memory == "passed" else memory, *rest) for memory, *rest in self.step.loads]
 
     def _tangent(self, known: Mapping[Place, Any]) -> list[Sparse]:
@@ -225,7 +225,7 @@ class _Differentiated:
         seeds: dict[int, Sparse] = {}
         for number, (memory, name, i) in enumerate(self.step.loads):
             if memory == "passed":
-                seeds[number] = {0: record.load("parent", _changed(name), i)}
+                seeds[number] = {0: record.load("parent", _primed(name), i)}
             elif name == "q":
                 seeds[number] = {0: moved[i]}
             elif name in ARGUMENTS:

@@ -28,7 +28,7 @@ from phistar.sweeps.lower import lower_poses
 _log = logging.getLogger("phistar")
 
 
-def evaluated(wanted: Statements, slot: str, q: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def evaluate(wanted: Statements, slot: str, q: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The value of each statement: vectors (…, rows), operators (…, rows, columns); given are vectors by field name."""
     model = wanted.model
     if is_traced(q, *given.values()):
@@ -47,8 +47,8 @@ Evaluated = Callable[[np.ndarray, Mapping[str, np.ndarray]], dict[str, np.ndarra
 def _function(wanted: Statements, order: tuple[str, ...]) -> Evaluated:
     """Evaluator of statements: written out for few links, else link by link."""
     if is_wide_written(wanted.model) or not wanted.model.nv:
-        return _compiled(wanted, order) if wanted.model.nv else partial(values_over_links, wanted)
-    kernel = _rolled(wanted)
+        return _compile(wanted, order) if wanted.model.nv else partial(values_over_links, wanted)
+    kernel = _rolled_kernel(wanted)
     if kernel is not None:
         return _faster(wanted, order, kernel)
     if len(wanted.nodes) > 1:
@@ -62,7 +62,7 @@ def _function(wanted: Statements, order: tuple[str, ...]) -> Evaluated:
     return partial(values_over_links, wanted)
 
 
-def _rolled(wanted: Statements) -> Kernel | None:
+def _rolled_kernel(wanted: Statements) -> Kernel | None:
     """The kernel that runs link by link, in the form of the articulated step that has fewest operations."""
     form, found = _fewest_form(wanted)
     kernel = compile_rolled(replace(wanted, form=form))
@@ -116,7 +116,7 @@ def _faster(wanted: Statements, order: tuple[str, ...], rolled: Kernel) -> Kerne
     if not SHORT_ROBOT < len(wanted.model.bodies) <= TRACED:
         return rolled
     chosen = choose(WideCounts(wanted, order, rolled))
-    return replace(_compiled(wanted, order) if chosen.schedule == WRITTEN else rolled, chosen=chosen)
+    return replace(_compile(wanted, order) if chosen.schedule == WRITTEN else rolled, chosen=chosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +141,9 @@ class WideCounts:
     def pair_by_pair(self) -> Tally | None:
         return None
 
-    def written_out(self, most: int | None, hopeless: float) -> Tally | None:
+    def count_written_out(self, most: int | None, hopeless: float) -> Tally | None:
         with unless_too_long():
-            return Tally(_traced(self.wanted, self.order, most)[0].operations)
+            return Tally(_trace(self.wanted, self.order, most)[0].operations)
         return None
 
 
@@ -156,7 +156,7 @@ def _column_by_column(wanted: Statements) -> Evaluated | None:
     """Evaluator of an operator by its action on unit vectors, or None if it has none."""
     program = wanted.program()
     columns = [space for name, space in program.inputs if name in program.columns]
-    kernel = _rolled(replace(wanted, matrix=False)) if len(columns) == 1 and program.matrices else None
+    kernel = _rolled_kernel(replace(wanted, matrix=False)) if len(columns) == 1 and program.matrices else None
     return kernel and partial(_by_unit_vectors, kernel, space_sizes(wanted.model, wanted.frames)[columns[0]])
 
 
@@ -176,7 +176,7 @@ def values_over_links(wanted: Statements, q: np.ndarray, given: Mapping[str, np.
     return Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators)(q, given)
 
 
-def _traced(wanted: Statements, order: tuple[str, ...], most: int | None = None) -> tuple[Trace, Signature]:
+def _trace(wanted: Statements, order: tuple[str, ...], most: int | None = None) -> tuple[Trace, Signature]:
     """The instructions of one state over (q, vectors in order), at most so many, and the shapes of inputs and
     results."""
     tape = Tape() if most is None else ShortTape(most)
@@ -189,8 +189,8 @@ def _traced(wanted: Statements, order: tuple[str, ...], most: int | None = None)
     return trace, Signature(tuple(rows), tuple(np.shape(value) for value in made.values()))
 
 
-def _compiled(wanted: Statements, order: tuple[str, ...]) -> Kernel:
-    trace, signature = _traced(wanted, order)
+def _compile(wanted: Statements, order: tuple[str, ...]) -> Kernel:
+    trace, signature = _trace(wanted, order)
     names, rows = tuple(name for name, _ in wanted.nodes), signature.inputs
     kernel = compile_trace(trace, list(rows), list(signature.outputs), " ".join(names), names)
     return Kernel(kernel.function, order, names, kernel.counted, kernel.shapes, (), rows)
@@ -200,9 +200,9 @@ def statement_kernel(wanted: Statements) -> Kernel:
     """A statement over links of any width, compiled: (q, operand, vectors…), written out or link by link."""
     if wanted.parameters:
         raise _constants(wanted)
-    rolled = None if is_wide_written(wanted.model) else _rolled(wanted)
+    rolled = None if is_wide_written(wanted.model) else _rolled_kernel(wanted)
     order = inputs_of(wanted)
-    return _compiled(wanted, order) if rolled is None else _faster(wanted, order, rolled)
+    return _compile(wanted, order) if rolled is None else _faster(wanted, order, rolled)
 
 
 def statement_trace(wanted: Statements) -> tuple[Trace, tuple[str, ...], Signature]:
@@ -210,7 +210,7 @@ def statement_trace(wanted: Statements) -> tuple[Trace, tuple[str, ...], Signatu
     if wanted.parameters:
         raise _constants(wanted)
     order = inputs_of(wanted)
-    trace, signature = _traced(wanted, order)
+    trace, signature = _trace(wanted, order)
     return trace, order, signature
 
 

@@ -2,7 +2,7 @@
 
     T = ℳ(θ)(θ̈_d + k_d(θ̇_d − θ̇) + k_p(θ_d − θ)) + 𝒞 + d̂ θ̇
 
-Phases are told by the fingers, as in the paper: approach, contact from the first touch on, coordination while all six
+The fingers decide the phases, as in the paper: approach, contact from the first touch on, coordination while all six
 touch; it is over some time after the trajectory has ended. They change nothing: compliance is what low gains leave, and
 the hands are sent some way into the faces so that they press. The plan is that of the supervised capture, so that laws
 are compared and nothing else.
@@ -107,17 +107,17 @@ class InverseDynamicsCapture:
         if not len(memory.rest):
             memory = memory._replace(rest=joints)
         if memory.curve is None and t - memory.asked >= self.settings.ask:
-            memory = self._planned(memory, t, joints, np.asarray(sensed[self.arms.layout.target_reading], dtype=float))
-        wanted = self._wanted(memory, t)
+            memory = self._plan(memory, t, joints, np.asarray(sensed[self.arms.layout.target_reading], dtype=float))
+        wanted = self._reference(memory, t)
         row = np.zeros((3, len(v)))
-        row[:, self.arms.driven] = wanted
+        row[:, self.arms.driven_rates] = wanted
         tau = np.zeros(self.arms.scene.nv)
-        tau[self.arms.sites[1]] = self.law(t, q, v, row.reshape(-1))[self.arms.driven]
+        tau[self.arms.sites[1]] = self.law(t, q, v, row.reshape(-1))[self.arms.driven_rates]
         facts = {"joint_error": float(np.max(np.abs(wanted[0] - joints)))}
         after, switches = self._phase(memory, t, sensed)
         return after, Command(tau, memory.phase, switches, facts)
 
-    def _wanted(self, memory: Memory, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _reference(self, memory: Memory, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """θ_d, θ̇_d and θ̈_d, (n,) each."""
         if memory.curve is None:
             return memory.rest, np.zeros(len(memory.rest)), np.zeros(len(memory.rest))
@@ -125,7 +125,7 @@ class InverseDynamicsCapture:
         inside = 0.0 < t - memory.begins < memory.curve.duration
         return place, rate * inside, change * inside
 
-    def _planned(self, memory: Memory, t: float, joints: np.ndarray, seen: np.ndarray) -> Memory:
+    def _plan(self, memory: Memory, t: float, joints: np.ndarray, seen: np.ndarray) -> Memory:
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = from_quaternion(seen[3:7]), seen[:3]
         sighting = Sighting(pose, seen[7:13], joints)
@@ -144,11 +144,11 @@ class InverseDynamicsCapture:
         late = np.clip((after - made.touch) / settings.slowing, 0.0, 1.0)
         body_time = np.minimum(after, made.touch) + settings.slowing * (late - late**3 + 0.5 * late**4)
         body = sighting.ahead(body_time - t).pose
-        points = np.concatenate([made.approach(before)[0], self._followed(made, body, into)])
+        points = np.concatenate([made.approach(before)[0], self._follow(made, body, into)])
         times = np.concatenate([before, after])
         return through(points, np.diff(times)).stretched(times[-1] - times[0])
 
-    def _followed(self, made: Plan, body: np.ndarray, into: np.ndarray) -> np.ndarray:
+    def _follow(self, made: Plan, body: np.ndarray, into: np.ndarray) -> np.ndarray:
         """Joints (k, n) with the hands `into` (k,) m beyond the faces of a body at poses (k, 4, 4)."""
         arms = []
         for arm, solver in enumerate(self.planner.robot.solvers):

@@ -108,7 +108,7 @@ class Candidates:
         self.jump = JUMP + 2.0 * spin * max(settings.closing, settings.stopping) / 2.0
         self.reason = ""
 
-    def ranked(self, grasps: tuple[Grasp, ...], tried: tuple[tuple[str, ...], ...] = ()) -> list[Choice]:
+    def rank(self, grasps: tuple[Grasp, ...], tried: tuple[tuple[str, ...], ...] = ()) -> list[Choice]:
         """The best of some grasps, best first; empty when nothing is good enough, and `reason` says why."""
         self.grasps = grasps
         grips = np.stack([grasp.grips for grasp in grasps])  # (g, h, 4, 4)
@@ -116,21 +116,21 @@ class Candidates:
         count = grips.shape[1]
         reached = np.ones(whole.shape[:2], bool)
         for arm in range(count):
-            reached[reached] = self._allowed(self._solved(arm, whole[reached][:, arm]), arm)
+            reached[reached] = self._within_limits(self._solve(arm, whole[reached][:, arm]), arm)
         both = np.argwhere(reached)  # rows (grasp, moment)
         self.reason = f"no grasp is within reach of every arm in the next {self.waits[-1]:.0f} s"
         if not len(both):
             return []
         arms = [self._arm(arm, both, grips[:, arm]) for arm in range(count)]
-        return self._chosen(both, arms, Counter(tried))
+        return self._best_combinations(both, arms, Counter(tried))
 
-    def _solved(self, arm: int, poses: np.ndarray) -> np.ndarray:
+    def _solve(self, arm: int, poses: np.ndarray) -> np.ndarray:
         return np.asarray(self.robot.solvers[arm].solutions(poses))
 
-    def _allowed(self, angles: np.ndarray, arm: int) -> np.ndarray:
+    def _within_limits(self, angles: np.ndarray, arm: int) -> np.ndarray:
         """Whether any solution (…, b, n) is within the limits of all joints but the last, which is free to turn."""
         low, high = self.lower[arm] + self.settings.limit_margin, self.upper[arm] - self.settings.limit_margin
-        near = self._wrapped(angles, self.now[self.robot.arms.slices[arm]], arm)
+        near = self._wrap(angles, self.now[self.robot.arms.slices[arm]], arm)
         inside = (near > low) & (near < high)
         return np.asarray(inside[..., :-1].all(axis=-1).any(axis=-1))
 
@@ -140,8 +140,8 @@ class Candidates:
         poses = self.pose[rows[:, 1]] @ grips[rows[:, 0], None]  # (r, 5, 4, 4)
         for stage, part in ((0, 1.0), (1, 0.5)):
             poses[:, stage, :3, 3] -= part * settings.standoff * poses[:, stage, :3, 2]
-        angles = np.swapaxes(self._solved(arm, poses), 1, 2).copy()  # (r, b, 5, n)
-        angles[:, :, 0] = self._wrapped(angles[:, :, 0], now, arm)
+        angles = np.swapaxes(self._solve(arm, poses), 1, 2).copy()  # (r, b, 5, n)
+        angles[:, :, 0] = self._wrap(angles[:, :, 0], now, arm)
         for stage in range(1, len(STAGES)):
             angles[:, :, stage] += TURN * np.round((angles[:, :, stage - 1] - angles[:, :, stage]) / TURN)
         turn = self._turn(arm, rows, angles[:, :, 0, -1], now[-1])
@@ -157,7 +157,7 @@ class Candidates:
         score = np.where(good & (dexterity > settings.dexterity), score, -np.inf)
         return {"score": score, "joints": angles, "roll": turn * self.robot.ways[arm], "duration": duration}
 
-    def _wrapped(self, angles: np.ndarray, now: np.ndarray, arm: int) -> np.ndarray:
+    def _wrap(self, angles: np.ndarray, now: np.ndarray, arm: int) -> np.ndarray:
         """Whole turns added, so that joints are near where they are now, and within their limits."""
         near = angles + TURN * np.round((now - angles) / TURN)
         near = np.where(near > self.upper[arm], near - TURN, near)
@@ -196,7 +196,7 @@ class Candidates:
     def inverse_jacobian(self, arm: int, angles: np.ndarray) -> np.ndarray:
         """J⁺ of the grip against the base, (m, n, 6), at joints (m, n) of one arm."""
         arms, hand = self.robot.arms, self.robot.arms.hands[arm]
-        joints = np.zeros((len(angles), len(arms.driven)))
+        joints = np.zeros((len(angles), len(arms.driven_rates)))
         joints[:, arms.slices[arm]] = angles
         own = jacobian(arms.model, arms.configuration(joints), hand.grip)[..., hand.joints]
         turn = np.eye(3) if arms.free else arms.base[:3, :3].T
@@ -205,7 +205,7 @@ class Candidates:
             return np.linalg.inv(own + 1e-9 * np.eye(6))
         return np.linalg.pinv(own)
 
-    def _chosen(self, rows: np.ndarray, arms: list[dict[str, np.ndarray]], tried: Counter) -> list[Choice]:
+    def _best_combinations(self, rows: np.ndarray, arms: list[dict[str, np.ndarray]], tried: Counter) -> list[Choice]:
         """The best combinations of all arms, few of each kind."""
         settings, best = self.settings, [np.argsort(-arm["score"], axis=1, kind="stable")[:, :2] for arm in arms]
         cost = settings.patience * (self.waits[rows[:, 1]] - self.waits[0])

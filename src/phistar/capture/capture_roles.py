@@ -114,8 +114,8 @@ class CaptureLayout:
         hands = given.get("hands")
         if not isinstance(hands, Sequence) or isinstance(hands, str) or not hands:
             raise FileError(
-                "[controller] hands: who captures is told by [[controller.hands]], each with name, frame and fingers; "
-                f"it is {hands!r:.100}."
+                "[controller] hands: the capturing hands are listed in [[controller.hands]], each with name, frame and "
+                f"fingers; it is {hands!r:.100}."
             )
         return CaptureLayout(
             _text(given, "target", "[controller]"),

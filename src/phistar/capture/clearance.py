@@ -97,7 +97,7 @@ class Clearance:
     def nearest(self, joints: np.ndarray, pose: np.ndarray, touching: np.ndarray, least: float) -> Nearest:
         """Along a way of joints (n, m) beside the object's poses (n, 4, 4), seen from the base: the least distance, or
         the first found below `least`. Where `touching` (n,), fingers may be near the object."""
-        turns, centers = self._placed(joints, pose)
+        turns, centers = self._shape_poses(joints, pose)
         a, b = self.numbers.T
         bound = np.linalg.norm(centers[:, a] - centers[:, b], axis=-1) - self.reach[a] - self.reach[b]
         bound[np.ix_(touching, np.array(self.fingers))] = FAR
@@ -119,7 +119,7 @@ class Clearance:
                     break
         return best
 
-    def _placed(self, joints: np.ndarray, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _shape_poses(self, joints: np.ndarray, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rotations (n, s, 3, 3) and centres (n, s, 3) of s shapes, in the base frame."""
         arms, count = self.arms, len(joints)
         q = arms.configuration(joints)

@@ -32,7 +32,7 @@ class ForceClosure(NamedTuple):
     weakest: str | None
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         return self.weakest is None
 
 

@@ -1,6 +1,6 @@
 """How several hands take hold of a body: places that oppose each other, judged by force closure.
 
-What a body's shapes and the hands allow is found once, when a scene is read; where nothing holds, the reason is told
+What a body's shapes and the hands allow is found once, when a scene is read; where nothing holds, the reason is given
 then, and not after a minute of waiting.
 """
 
@@ -73,7 +73,7 @@ def found_grasps(
         (tuple(map(tuple, hand.tips.tolist())), tuple(hand.rounding.tolist()), hand.jaw and hand.shapes)
         for hand in hands
     )
-    made, reason = _found(shapes, _Hands(hands, key), friction, shift)
+    made, reason = _find_grasps(shapes, _Hands(hands, key), friction, shift)
     if not made:
         raise ModelError(f"{whose} {reason}")
     return made
@@ -93,7 +93,9 @@ class _Hands:
 
 
 @lru_cache(maxsize=64)  # runs of a campaign share the body's shapes
-def _found(shapes: tuple[Geometry, ...], hands: _Hands, friction: float, shift: float) -> tuple[tuple[Grasp, ...], str]:
+def _find_grasps(
+    shapes: tuple[Geometry, ...], hands: _Hands, friction: float, shift: float
+) -> tuple[tuple[Grasp, ...], str]:
     pieces, own = Pieces(shapes), hands.hands
     together = _together(pieces, own, friction)
     if not together:
@@ -104,9 +106,9 @@ def _found(shapes: tuple[Geometry, ...], hands: _Hands, friction: float, shift: 
         )
     made, judged, best = [], {}, ForceClosure(0.0, "")
     for places, weights in together:
-        verdict = _judged(places, friction, judged)
-        best = max(best, verdict, key=lambda each: (each.closed, each.margin, bool(each.weakest)))
-        if verdict.closed:
+        verdict = _force_closure(places, friction, judged)
+        best = max(best, verdict, key=lambda each: (each.is_closed, each.margin, bool(each.weakest)))
+        if verdict.is_closed:
             made += [Grasp(places, by, verdict.margin, weights) for by in _shifts(places, shift)]
     if not made:
         return (), (
@@ -126,7 +128,7 @@ def _together(pieces: Pieces, hands: tuple[Hand, ...], friction: float) -> list[
         return [((place,), np.ones(1)) for place in _single(pieces, hands[0])]
     if count > 2:
         return _around(pieces, hands, friction)
-    return [(pair, np.ones(2)) for pair in _opposed(pieces, hands)]
+    return [(pair, np.ones(2)) for pair in _opposite_places(pieces, hands)]
 
 
 def _apart(pieces: Pieces, hands: tuple[Hand, ...]) -> list[tuple[Place, ...]]:
@@ -141,7 +143,7 @@ def _apart(pieces: Pieces, hands: tuple[Hand, ...]) -> list[tuple[Place, ...]]:
     return found
 
 
-def _opposed(pieces: Pieces, hands: tuple[Hand, ...]) -> list[tuple[Place, ...]]:
+def _opposite_places(pieces: Pieces, hands: tuple[Hand, ...]) -> list[tuple[Place, ...]]:
     """Places of two hands opposite each other."""
     found: list[tuple[Place, ...]] = []
     for one, two in combinations(pieces.faces, 2):
@@ -217,7 +219,7 @@ def _around(pieces: Pieces, hands: tuple[Hand, ...], friction: float) -> list[tu
     return found
 
 
-def _judged(places: tuple[Place, ...], friction: float, known: dict) -> ForceClosure:
+def _force_closure(places: tuple[Place, ...], friction: float, known: dict) -> ForceClosure:
     """Force closure of some places; those that are turned copies of others share the answer."""
     points, normals = [], []
     first = np.linalg.inv(places[0].contact)

@@ -53,7 +53,7 @@ def opened(memory: Memory, step: float) -> Memory:
 
 
 def finger_rows(memory: Memory, settings: Settings, phase: str, holding: bool) -> list[float]:
-    """Of every finger that closes how far, how fast, with how much force at most, and its push; see `LawRows`."""
+    """Position, speed, force limit and push of every closing finger; see `LawRows`."""
     squeeze = memory.pace.squeeze if holding else memory.squeeze if phase == "contact" else 0.0
     if squeeze > 0.0:
         rate, most = 0.0, memory.pace.squeeze

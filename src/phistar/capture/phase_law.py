@@ -73,7 +73,7 @@ class LawRows:
 
     @staticmethod
     def of(arms: Arms) -> LawRows:
-        return LawRows(len(arms.hands), len(arms.driven), len(arms.slides))
+        return LawRows(len(arms.hands), len(arms.driven_rates), len(arms.slides))
 
 
 def compiled_law(arms: Arms) -> Callable[..., tuple[np.ndarray, ...]]:
@@ -84,7 +84,7 @@ def compiled_law(arms: Arms) -> Callable[..., tuple[np.ndarray, ...]]:
     of the scene; grips (12 h,) the poses of the hands, a rotation's rows and a position each; measured has the numbers
     of `measured_names`.
     """
-    law, mass = _compiled(_Shared(arms.without_mass())), arms.mass
+    law, mass = _compile(_Shared(arms.without_mass())), arms.mass
     return law if mass is None else lambda *rows: law(*rows, mass)
 
 
@@ -106,12 +106,12 @@ class _Shared:
 
 
 @lru_cache(maxsize=8)
-def _compiled(shared: _Shared) -> Callable[..., Any]:
+def _compile(shared: _Shared) -> Callable[..., Any]:
     arms, sizes = shared.arms, LawRows.of(shared.arms)
     rows = {"readings": sum(arms.readings.values()), "smooth": sizes.smooth, "carrier": CARRIER_ROWS}
     rows |= {"paths": sizes.paths, "way": sizes.way, "gains": GAIN_ROWS, "smoothing": 1, "now": sizes.now}
 
-    def held(readings, smooth, carrier, paths, way, gains, smoothing, now):  # type: ignore[no-untyped-def]
+    def law(readings, smooth, carrier, paths, way, gains, smoothing, now):  # type: ignore[no-untyped-def]
         return _law(arms, readings, smooth, carrier, paths, way, gains, smoothing, now)
 
     def floating(readings, smooth, carrier, paths, way, gains, smoothing, now, mass):  # type: ignore[no-untyped-def]
@@ -120,7 +120,7 @@ def _compiled(shared: _Shared) -> Callable[..., Any]:
 
     if arms.free:
         return door(compile(floating, arms.model, rows={**rows, "mass": 10}).kernel.function)
-    return door(compile(held, arms.model, rows=rows).kernel.function)
+    return door(compile(law, arms.model, rows=rows).kernel.function)
 
 
 def _law(
@@ -144,11 +144,11 @@ def _law(
         along = pose[:3, 2] * now[at + i : at + i + 1] + inward[i] * squeeze
         pressed = _at_grip(hand, pose, smooth[6 * i : 6 * i + 6])
         frames[hand.grip] = FrameReference(*target, np.concatenate([np.zeros(3), along]), pressed)
-        felt.append(_turned_back(pose, pressed))
+        felt.append(_rotate_back(pose, pressed))
     after = at + 2 * count + 7
     own = _on_way(way, now[after - 6 : after], sizes.joints)
-    made = coordinated_forces(DrivenJoints(model, arms.driven), q, v, frames, own, gains)
-    measured = [part for each in zip(made.errors, made.lacking, felt, strict=True) for part in _measured(*each)]
+    made = coordinated_forces(DrivenJoints(model, arms.driven_rates), q, v, frames, own, gains)
+    measured = [part for each in zip(made.errors, made.lacking, felt, strict=True) for part in _hand_numbers(*each)]
     grips = [part for pose in poses for part in (pose[:3, :3].reshape(9), pose[:3, 3])]
     whole = {
         "tau": _in_scene(arms, made.forces, _jaws(arms, read, now[after:])),
@@ -167,7 +167,7 @@ def _split(arms: Arms, readings: Any) -> dict[str, Any]:
     return read
 
 
-def _measured(error: Any, slip: Any, felt: Any) -> list[Any]:
+def _hand_numbers(error: Any, slip: Any, felt: Any) -> list[Any]:
     """The numbers of `PER_HAND`: felt is what presses on the hand, in its axes at the grip."""
 
     def length(vector: Any) -> Any:
@@ -180,7 +180,7 @@ def _measured(error: Any, slip: Any, felt: Any) -> list[Any]:
 def _margins(arms: Arms, q: Any, v: Any) -> list[Any]:
     """Least distance of the joints from their limits, rad, and the speed of the fastest joint."""
     lower, upper = arms.limits
-    angles, rates = q[arms.coordinates], v[arms.driven]
+    angles, rates = q[arms.coordinates], v[arms.driven_rates]
     room, fastest = np.minimum(angles - lower, upper - angles), np.abs(rates)
     least, most = room[:1], fastest[:1]
     for i in range(1, len(lower)):
@@ -188,7 +188,7 @@ def _margins(arms: Arms, q: Any, v: Any) -> list[Any]:
     return [least, most]
 
 
-def _turned_back(pose: Any, vector: Any) -> Any:
+def _rotate_back(pose: Any, vector: Any) -> Any:
     """Both halves of a spatial vector in a frame's axes."""
     back = np.swapaxes(pose[:3, :3], 0, 1)
     return np.concatenate([np.matmul(back, vector[:3]), np.matmul(back, vector[3:])])

@@ -96,7 +96,7 @@ class Pieces:
         at it nothing is entered."""
         centers = hand.tips - hand.rounding[:, None] * np.array([0.0, 0.0, 1.0])
         for back in (0.0, 0.01, 0.03, 0.08):
-            points = _placed(place.contact, 0.0 if place.rolls is None else float(place.rolls[0]), -back, centers)
+            points = _place_points(place.contact, 0.0 if place.rolls is None else float(place.rolls[0]), -back, centers)
             gaps = [self.distance(point) - r for point, r in zip(points, hand.rounding, strict=True)]
             if min(gaps) < min(0.5 * back, 0.02) - EVEN:
                 return False
@@ -228,7 +228,7 @@ def with_grooves(pieces: Pieces, place: Place, hand: Hand) -> Place:
 
     def clear(roll: float, depth: float) -> float:
         """The least distance between a fingertip and the body."""
-        return min(pieces.distance(point) for point in _placed(place.contact, roll, depth, centers)) - radius
+        return min(pieces.distance(point) for point in _place_points(place.contact, roll, depth, centers)) - radius
 
     turns = np.arange(0.0, 2.0 * np.pi, STEP)
     near = np.array([clear(roll, 0.0) for roll in turns])
@@ -254,7 +254,7 @@ def _between_walls(place: Place, hand: Hand) -> Place:
     return replace(place, points=points, normals=np.concatenate(walls))
 
 
-def _placed(contact: np.ndarray, roll: float, depth: float, points: np.ndarray) -> np.ndarray:
+def _place_points(contact: np.ndarray, roll: float, depth: float, points: np.ndarray) -> np.ndarray:
     """Points of a grip that is rolled and pushed in, in the body's frame."""
     c, s = np.cos(roll), np.sin(roll)
     turned = points @ np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]) + np.array([0.0, 0.0, depth])

@@ -118,7 +118,7 @@ class Planner:
         """The best of all choices from time t on whose way is clear. `tried` are the `faces` of plans that failed;
         `around` is the arrival of a plan that is made anew, and is to be kept."""
         joints = np.asarray(sighting.joints, dtype=float)
-        count = len(self.robot.arms.driven)
+        count = len(self.robot.arms.driven_rates)
         if joints.shape != (count,) or not np.isfinite(joints).all():
             raise ShapeError(f"A sighting has {count} finite joint angles; it was given {sighting.joints!r:.200}.")
         found = self._candidates(sighting, joints, None if around is None else around - t)
@@ -134,9 +134,9 @@ class Planner:
     ) -> Plan | Refusal:
         """The best of some grasps whose way is clear."""
         worst, stopped = Nearest(-np.inf, 0, ("", "")), ""
-        ranked = found.ranked(grasps, tried)
+        ranked = found.rank(grasps, tried)
         for choice in ranked:
-            made = self._made(choice, found, t)
+            made = self._plan_of(choice, found, t)
             stopped = self._beyond_limits(made)
             if stopped:
                 continue
@@ -184,7 +184,7 @@ class Planner:
         """s from arrival to each of the STAGES, (5,)."""
         return np.interp(STAGES, [0.0, 1.0, 2.0], np.cumsum([0.0, self.settings.closing, self.settings.stopping]))
 
-    def _made(self, choice: Choice, found: Candidates, t: float) -> Plan:
+    def _plan_of(self, choice: Choice, found: Candidates, t: float) -> Plan:
         settings, when = self.settings, choice.moment
         arms = self.robot.arms
         turn = np.broadcast_to(np.eye(4), (len(arms.hands), 4, 4)).copy()

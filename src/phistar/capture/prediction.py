@@ -35,7 +35,7 @@ def tumble(pose: Any, twist: Any, times: Any, inertia: Any = None, com: Any = (0
     `inertia` (3, 3), or three principal moments along the body's axes, is about the centre of mass `com` (3,), body
     axes, and counts up to a factor; None: the spin stays as it is.
     """
-    pose, twist, times, com = _checked(pose, twist, times, com)
+    pose, twist, times, com = _check(pose, twist, times, com)
     turn, arm = pose[:3, :3], pose[:3, :3] @ com
     spin = twist[:3]
     if inertia is None:
@@ -51,7 +51,7 @@ def tumble(pose: Any, twist: Any, times: Any, inertia: Any = None, com: Any = (0
     return Tumble(poses, np.concatenate([spins, velocity - cross(spins, arms)], axis=-1))
 
 
-def _checked(pose: Any, twist: Any, times: Any, com: Any) -> list[np.ndarray]:
+def _check(pose: Any, twist: Any, times: Any, com: Any) -> list[np.ndarray]:
     wanted = (("pose", pose, (4, 4)), ("twist", twist, (6,)), ("times", times, (None,)), ("com", com, (3,)))
     made = []
     for name, value, shape in wanted:
@@ -76,7 +76,7 @@ def _moments(inertia: Any) -> np.ndarray:
 def _euler(turn: np.ndarray, spin: np.ndarray, times: np.ndarray, tensor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Attitudes (n, 3, 3) and angular velocities (n, 3), outer axes, of a body with a given inertia tensor."""
     moments, axes = np.linalg.eigh(tensor)
-    if _circled(moments, axes.T @ turn.T @ spin) < 0.0:
+    if _circled_axis_sign(moments, axes.T @ turn.T @ spin) < 0.0:
         moments, axes = moments[::-1], axes[:, ::-1]  # the momentum circles the axis of least inertia: call it third
     axes = axes * np.array([1.0, 1.0, np.sign(np.linalg.det(axes))])
     rates = axes.T @ turn.T @ spin
@@ -92,7 +92,7 @@ def _euler(turn: np.ndarray, spin: np.ndarray, times: np.ndarray, tensor: np.nda
     return frames @ axes.T, (frames @ body[..., None])[..., 0]
 
 
-def _circled(moments: np.ndarray, rates: np.ndarray) -> float:
+def _circled_axis_sign(moments: np.ndarray, rates: np.ndarray) -> float:
     """L² − 2T I₂: positive when the momentum circles the third principal axis, negative for the first."""
     one, two, three = moments
     return three * (three - two) * rates[2] ** 2 - one * (two - one) * rates[0] ** 2

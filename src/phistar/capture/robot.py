@@ -93,7 +93,7 @@ class Arms:
         return self.model.frame(self.layout.base).placement.matrix
 
     @cached_property
-    def driven(self) -> np.ndarray:
+    def driven_rates(self) -> np.ndarray:
         """Indices in v of the joints of all arms, the first arm's first, (n,)."""
         return np.concatenate([hand.joints for hand in self.hands])
 
@@ -137,7 +137,7 @@ class Arms:
     @cached_property
     def sites(self) -> np.ndarray:
         """Indices of the driven joints in the scene's q and v, (2, n)."""
-        twins = [self.scene.joint(self._joint_at[start].name) for start in self.driven.tolist()]
+        twins = [self.scene.joint(self._joint_at[start].name) for start in self.driven_rates.tolist()]
         return np.array([[twin.q_slice.start for twin in twins], [twin.v_slice.start for twin in twins]])
 
     @cached_property
@@ -166,7 +166,7 @@ class Arms:
     @cached_property
     def kinds(self) -> tuple[JointKind, ...]:
         """Joint kinds of all arms, the first arm's first."""
-        return tuple(self._joint_at[start].kind for start in self.driven.tolist())
+        return tuple(self._joint_at[start].kind for start in self.driven_rates.tolist())
 
     def angles(self, q: Any) -> np.ndarray:
         """The joints of all arms, (…, n), in a configuration of the scene."""
@@ -209,7 +209,7 @@ class Arms:
         what a hand weighs against pushes and turns."""
         lower, upper = (np.clip(limit, -np.pi, np.pi) for limit in self.limits)
         q, found = self.configuration(0.5 * (lower + upper)), []
-        mass = mass_matrix(self.model, q)[np.ix_(self.driven, self.driven)]
+        mass = mass_matrix(self.model, q)[np.ix_(self.driven_rates, self.driven_rates)]
         for hand, part in zip(self.hands, self.slices, strict=True):
             turn = forward_kinematics(self.model, q, hand.grip)[:3, :3].T
             own = jacobian(self.model, q, hand.grip)[:, hand.joints]

@@ -22,7 +22,7 @@ from phistar.identities.justify import rewritten
 from phistar.identities.match import factor_rules, is_definition
 from phistar.operators.nodes import Node
 from phistar.operators.parse import parse
-from phistar.operators.robot_letters import merged
+from phistar.operators.robot_letters import merge_letters
 from phistar.operators.show import text
 from phistar.operators.symbols import NAMES
 from phistar.sweeps.cost import Count, cost_polynomial
@@ -125,7 +125,7 @@ def read_robots(statement: str, names: list[str]) -> RobotStatement:
     both = algebra(dict.fromkeys(names))
     known = [(robot, name) for robot in names for name in SYMBOLS if name != "I"]
     meanings = {f"{robot}.{name}": both[robot].__getattr__(name).node for robot, name in known}
-    return RobotStatement(merged(parse(statement, meanings)), both.robots)
+    return RobotStatement(merge_letters(parse(statement, meanings)), both.robots)
 
 
 def explanation(statement: str, expression: Expression, matrix: bool, sizes: list[int]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class Written(NamedTuple):
 def write_run(result: Any, out: Path) -> Written:
     """Write them; a run that has been computed is not lost because its folder cannot be written to: it goes to another.
 
-    Pages that cannot be made for want of a package or of room are told of, and left out.
+    Pages that cannot be made, for lack of a package or of disk space, are reported and left out.
     """
     try:
         return Written(_write_files(result, out), True)

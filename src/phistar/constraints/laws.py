@@ -124,7 +124,7 @@ def grip(m: Arrays, c: int, h: float, impact: int) -> float:
     return h * (m.contacts[c, BRISTLE_DAMPING] + h * m.contacts[c, BRISTLE])
 
 
-def pulled(m: Arrays, c: int, h: float, axis: int, impact: int) -> float:
+def bristle_impulse(m: Arrays, c: int, h: float, axis: int, impact: int) -> float:
     """The impulse of the bristle as it is, along a tangent."""
     if impact > 0:
         return 0.0
@@ -143,8 +143,8 @@ def evaluate(m: Arrays, c: int, h: float, impact: int, fresh: int) -> None:
     if fresh > 0:
         m.contacts[c, LIMIT] = m.contacts[c, FRICTION] * max(normal, 0.0)
     limit, firm = m.contacts[c, LIMIT], grip(m, c, h, impact)
-    s = pulled(m, c, h, TANGENT, impact) - firm * m.contacts[c, RATE]
-    t = pulled(m, c, h, SIDEWAYS, impact) - firm * m.contacts[c, RATE + 1]
+    s = bristle_impulse(m, c, h, TANGENT, impact) - firm * m.contacts[c, RATE]
+    t = bristle_impulse(m, c, h, SIDEWAYS, impact) - firm * m.contacts[c, RATE + 1]
     size = sqrt(s * s + t * t)
     if size <= limit:
         m.contacts[c, IMPULSE], m.contacts[c, IMPULSE + 1] = s, t
@@ -160,12 +160,12 @@ def evaluate(m: Arrays, c: int, h: float, impact: int, fresh: int) -> None:
         m.contacts[c, HESSIAN + 2] = firm * cut * (1.0 - b * b)
     if m.contacts[c, PATCH] > 0.0:
         most = m.contacts[c, LIMIT] * m.contacts[c, PATCH]
-        m.contacts[c, IMPULSE + 3] = turned_back(m, c, h, impact, m.contacts[c, RATE + 3])
+        m.contacts[c, IMPULSE + 3] = patch_impulse(m, c, h, impact, m.contacts[c, RATE + 3])
         soft = m.contacts[c, PATCH] * m.contacts[c, PATCH]
         m.contacts[c, HESSIAN + 4] = soft * firm if abs(m.contacts[c, IMPULSE + 3]) < most else 0.0
 
 
-def turned_back(m: Arrays, c: int, h: float, impact: int, u: float) -> float:
+def patch_impulse(m: Arrays, c: int, h: float, impact: int, u: float) -> float:
     """The impulse about the normal of a patch that turns at u."""
     soft, most = m.contacts[c, PATCH] * m.contacts[c, PATCH], m.contacts[c, LIMIT] * m.contacts[c, PATCH]
     wanted = -soft * grip(m, c, h, impact) * u
@@ -183,14 +183,14 @@ def work_along(m: Arrays, c: int, h: float, impact: int, part: float) -> float:
     limit = m.contacts[c, LIMIT]
     if limit > 0.0:
         firm = grip(m, c, h, impact)
-        s = pulled(m, c, h, TANGENT, impact) - firm * s
-        t = pulled(m, c, h, SIDEWAYS, impact) - firm * t
+        s = bristle_impulse(m, c, h, TANGENT, impact) - firm * s
+        t = bristle_impulse(m, c, h, SIDEWAYS, impact) - firm * t
         size = sqrt(s * s + t * t)
         cut = limit / size if size > limit else 1.0
         total += cut * (s * m.contacts[c, CHANGE] + t * m.contacts[c, CHANGE + 1])
         if m.contacts[c, PATCH] > 0.0:
             turn = m.contacts[c, RATE + 3] + part * m.contacts[c, CHANGE + 3]
-            total += turned_back(m, c, h, impact, turn) * m.contacts[c, CHANGE + 3]
+            total += patch_impulse(m, c, h, impact, turn) * m.contacts[c, CHANGE + 3]
     return total
 
 
@@ -231,6 +231,17 @@ def evaluate_row(m: Arrays, r: int, h: float) -> None:
 
 
 LAWS = (
-    *(barrier, barrier_slope, fading, normal_impulse, normal_slope, grip, pulled, turned_back, evaluate, work_along),
+    *(
+        barrier,
+        barrier_slope,
+        fading,
+        normal_impulse,
+        normal_slope,
+        grip,
+        bristle_impulse,
+        patch_impulse,
+        evaluate,
+        work_along,
+    ),
     *(row_impulse, row_slope, evaluate_row),
 )

@@ -94,7 +94,7 @@ def row_along(m: Arrays, r: int) -> float:
     return m.rows[r, ROW_IMPULSE] * m.rows[r, ROW_CHANGE]
 
 
-def given_along(m: Arrays, first: int, last: int, row_first: int, row_last: int) -> float:
+def directional_power(m: Arrays, first: int, last: int, row_first: int, row_last: int) -> float:
     """Σ λ·δ, of the impulses as they are and the rates of the direction."""
     total = 0.0
     for x in range(first, last):
@@ -132,7 +132,7 @@ def search(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: i
     for i in range(k):
         start += node_slope(m, m.members[i])
         growth += node_growth(m, m.members[i])
-    constant = start + given_along(m, first, last, row_first, row_last)
+    constant = start + directional_power(m, first, last, row_first, row_last)
     low, high, part = 0.0, most, most
     for _ in range(30):
         slope = constant + part * growth + slope_at(m, first, last, row_first, row_last, h, impact, part)
@@ -155,7 +155,7 @@ SEARCH = (
     slope_at,
     contact_along,
     row_along,
-    given_along,
+    directional_power,
     node_slope,
     node_growth,
     search,

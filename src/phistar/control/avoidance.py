@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.control.control_law import Controller, entries, gain, refuse_loops, row, set_gains, taken
+from phistar.control.control_law import Controller, check_arguments, entries, gain, refuse_loops, row, set_gains
 from phistar.dynamics import forward_kinematics, kinetic_energy
 from phistar.errors import ShapeError
 from phistar.model import Model
@@ -97,7 +97,7 @@ class PotentialFieldControl(Controller):
         return row(entries(goal, 3, "The goal"), centres.reshape(*centres.shape[:-2], 3 * len(self.radii)))
 
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
-        q, v, goal, *centres = taken(self.model, q, v, reference, 3, *([3] * len(self.radii)))
+        q, v, goal, *centres = check_arguments(self.model, q, v, reference, 3, *([3] * len(self.radii)))
         pull = self.kp * (goal - self._place(q, self.frame))
         forces = {self.frame: _force(pull)}
         for name, own in self.points.items():
@@ -107,7 +107,7 @@ class PotentialFieldControl(Controller):
 
     def storage(self, q: Any, v: Any, reference: Any) -> Array:
         """½ θ̇*ℳθ̇ + U, (…)."""
-        q, v, goal, *centres = taken(self.model, q, v, reference, 3, *([3] * len(self.radii)))
+        q, v, goal, *centres = check_arguments(self.model, q, v, reference, 3, *([3] * len(self.radii)))
         away = goal - self._place(q, self.frame)
         total = kinetic_energy(self.model, q, v) + 0.5 * np.sum(self.kp * away * away, axis=-1)
         for name, own in self.points.items():

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.control.control_law import entries, gain, row, set_gains, taken
+from phistar.control.control_law import check_arguments, entries, gain, row, set_gains
 from phistar.control.operational import TIP_ROWS, TipLaw, check_tip, operational_forces, tip_error
 from phistar.errors import ShapeError
 from phistar.model import Model
@@ -80,7 +80,7 @@ class ImpedanceControl(TipLaw):
 
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         sizes = TIP_ROWS, self.model.nq, *([] if self.mass is None else [6])
-        q, v, tip, posture, *measured = taken(self.model, q, v, reference, *sizes)
+        q, v, tip, posture, *measured = check_arguments(self.model, q, v, reference, *sizes)
         at, back = tip_error(self.model, q, v, self.frame, tip), self.resting(q, v, posture)
         spring = self.damping * at.rate + self.stiffness * at.error
         if self.mass is None:
@@ -176,7 +176,9 @@ class HybridControl(TipLaw):
         return row(super().reference(pose, twist, acceleration, posture), *pushes)
 
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
-        q, v, tip, posture, wanted, exerted = taken(self.model, q, v, reference, TIP_ROWS, self.model.nq, 6, 6)
+        q, v, tip, posture, wanted, exerted = check_arguments(
+            self.model, q, v, reference, TIP_ROWS, self.model.nq, 6, 6
+        )
         at, back = tip_error(self.model, q, v, self.frame, tip), self.resting(q, v, posture)
         motion = at.acceleration + self.kd * at.rate + self.kp * at.error
         push = (wanted - exerted) / self.force_mass - self.force_kd * at.velocity

@@ -76,7 +76,7 @@ class JointLaw(Controller):
 
     def taken(self, q: Any, v: Any, reference: Any) -> list[Array]:
         """θ, θ̇, θ_d, θ̇_d, θ̈_d."""
-        return taken(self.model, q, v, reference, self.model.nq, self.model.nv, self.model.nv)
+        return check_arguments(self.model, q, v, reference, self.model.nq, self.model.nv, self.model.nv)
 
 
 @final
@@ -175,7 +175,7 @@ def entries(array: Any, size: int, what: str) -> Array:
     return found
 
 
-def taken(model: Model, q: Any, v: Any, reference: Any, *sizes: int) -> list[Array]:
+def check_arguments(model: Model, q: Any, v: Any, reference: Any, *sizes: int) -> list[Array]:
     """q (…, nq), v (…, nv) and the parts of a reference, as they were given to a law."""
     q, v, parts = model.checked_q(q), model.checked(v, model.nv, "v"), split(reference, *sizes)
     leading_axes({"q": q, "v": v, "the reference": np.asanyarray(reference)})

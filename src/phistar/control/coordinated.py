@@ -20,7 +20,16 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.traces.solve import solve_symmetric
-from phistar.control.control_law import POSE_ROWS, Controller, entries, pose_error, pose_row, refuse_loops, row, taken
+from phistar.control.control_law import (
+    POSE_ROWS,
+    Controller,
+    check_arguments,
+    entries,
+    pose_error,
+    pose_row,
+    refuse_loops,
+    row,
+)
 from phistar.dynamics import bias, forward_kinematics, inverse_dynamics, jacobian, jacobian_dot_v
 from phistar.errors import ModelError, ShapeError
 from phistar.freeflying import generalized_jacobian, mass_at_base
@@ -321,7 +330,7 @@ class CoordinatedControl(Controller):
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         count, size = len(self.frames), len(self.joints.rates)
         sizes = [*[POSE_ROWS, 6, 6, 6, 6] * count, 3 * size]
-        q, v, *parts = taken(self.model, q, v, reference, *sizes)
+        q, v, *parts = check_arguments(self.model, q, v, reference, *sizes)
         frames = {name: FrameReference(*parts[5 * i : 5 * i + 5]) for i, name in enumerate(self.frames)}
         own = parts[-1].reshape(*parts[-1].shape[:-1], 3, size)
         made = coordinated_forces(self.joints, q, v, frames, own, self.gains.row).forces

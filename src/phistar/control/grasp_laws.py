@@ -19,12 +19,12 @@ from phistar.backends.traces.solve import solve
 from phistar.control.control_law import (
     POSE_ROWS,
     Controller,
+    check_arguments,
     entries,
     pose_error,
     pose_row,
     row,
     set_gains,
-    taken,
     turn_between,
 )
 from phistar.control.operational import TIP_ROWS, tip_row
@@ -62,12 +62,12 @@ class ObjectLaw(Controller):
                 own[model.joints[body].v_slice] = 0.0
         return own * (gravity_load(model.tree, q) - self.damping * v)
 
-    def held(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[Estimate, list[Hold], Array]:
+    def object_state(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[Estimate, list[Hold], Array]:
         """Object, contacts, and the object's motion, under joint forces tau."""
         estimate, motion = self.grasp.object_estimate(q, v, tau)
         return estimate, [self.grasp.hold(name, q, v, tau, motion) for name in self.grasp.contacts or ()], motion
 
-    def pulled(self, q: np.ndarray, holds: list[Hold], forces: np.ndarray) -> Array:
+    def joint_forces_of(self, q: np.ndarray, holds: list[Hold], forces: np.ndarray) -> Array:
         """Σ Jᵢ*Qᵢ*μᵢ of row forces μ (…, m), (…, nv)."""
         pulls, start = {}, 0
         for name, hold in zip(self.grasp.contacts or (), holds, strict=True):
@@ -121,15 +121,15 @@ class ObjectControl(ObjectLaw):
 
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         sizes = POSE_ROWS, 6, 6, self.grasp.rows
-        q, v, target, twist, change, internal = taken(self.model, q, v, reference, *sizes)
+        q, v, target, twist, change, internal = check_arguments(self.model, q, v, reference, *sizes)
         idle = self.idle(q, v)
-        estimate, holds, motion = self.held(q, v, idle)
+        estimate, holds, motion = self.object_state(q, v, idle)
         error = pose_error(forward_kinematics(self.model.tree, q, self.grasp.object), target)
         wanted = change + self.kd * (twist - motion) + self.kp * error
         wrench = solve(estimate.compliance, (wanted - estimate.acceleration)[..., None])[..., 0]
         forces = load_split(self.grasp, holds, self.weights).forces(wrench, internal)
         needed = [solve(x.compliance, (times(x.on_object, wanted) + x.bias)[..., None])[..., 0] for x in holds]
-        return idle + self.pulled(q, holds, -forces - np.concatenate(needed, axis=-1))
+        return idle + self.joint_forces_of(q, holds, -forces - np.concatenate(needed, axis=-1))
 
 
 @final
@@ -171,9 +171,9 @@ class AttitudeControl(ObjectLaw):
         return row(pose_row(pose), self.squeeze(internal))
 
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
-        q, v, target, internal = taken(self.model, q, v, reference, POSE_ROWS, self.grasp.rows)
+        q, v, target, internal = check_arguments(self.model, q, v, reference, POSE_ROWS, self.grasp.rows)
         still = np.zeros(self.model.nv)
-        at_rest, holds, _ = self.held(q, still, self.idle(q, still))
+        at_rest, holds, _ = self.object_state(q, still, self.idle(q, still))
         weight = -solve(at_rest.compliance, at_rest.acceleration[..., None])[..., 0]
         stiff = np.repeat(np.concatenate([self.turning, self.shifting]), 3)
         soft = np.repeat(np.concatenate([self.turning_damping, self.shifting_damping]), 3)
@@ -181,11 +181,11 @@ class AttitudeControl(ObjectLaw):
         motion = frame_velocity(self.model.tree, q, v, self.grasp.object)
         wrench = weight + stiff * _downhill(pose, target) - soft * motion
         forces = load_split(self.grasp, holds, self.weights).forces(wrench, internal)
-        return self.idle(q, v) - self.pulled(q, holds, forces)
+        return self.idle(q, v) - self.joint_forces_of(q, holds, forces)
 
     def energy(self, q: Any, v: Any, reference: Any) -> Array:
         """V, (…)."""
-        q, v, target, _ = taken(self.model, q, v, reference, POSE_ROWS, self.grasp.rows)
+        q, v, target, _ = check_arguments(self.model, q, v, reference, POSE_ROWS, self.grasp.rows)
         pose = forward_kinematics(self.model.tree, q, self.grasp.object)
         apart = pose_row(pose) - target
         # 3 − tr R_d*R is half the square of R − R_d.

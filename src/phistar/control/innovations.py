@@ -100,7 +100,7 @@ def diagonalized(model: Model, q: Any, v: Any) -> Diagonalized:
     terms = innovation_terms(model, q, v, v)
     root = _Root.of(model, terms["D"])
     velocity = root.star(terms["rate"])
-    drift = root.star(terms["drift"]) + root.turned(terms["D_dot"], velocity)
+    drift = root.star(terms["drift"]) + root.rate_times(terms["D_dot"], velocity)
     return Diagonalized(velocity, root.inverse(terms["bias"]) - drift)
 
 
@@ -227,7 +227,7 @@ class DecoupledControl(JointLaw):
         root = _Root.of(self.model, terms["D"])
         # μ + ν̇_r = D^{-1/2}(I − HψK)(𝒞 + 𝒢) + m θ̈_r + dm/dt(θ̇_r − θ̇) with m = D^{1/2}(I + HφK)*.
         gap = root.star(terms["rate"])
-        epsilon = root.inverse(terms["bias"]) + root.star(terms["drift"]) + root.turned(terms["D_dot"], gap)
+        epsilon = root.inverse(terms["bias"]) + root.star(terms["drift"]) + root.rate_times(terms["D_dot"], gap)
         ahead = root.star(decorrelated(self.model, q, change)["y"])
         return forces_of_innovations(self.model, q, epsilon + ahead + self.rate * gap)
 
@@ -269,7 +269,7 @@ class _Root:
     def star_inverse(self, x: np.ndarray) -> np.ndarray:
         return self._each([np.swapaxes(block, -1, -2) for block in self.inverses], x)
 
-    def turned(self, rate: np.ndarray, x: np.ndarray) -> np.ndarray:
+    def rate_times(self, rate: np.ndarray, x: np.ndarray) -> np.ndarray:
         """(dℓ*/dt)ℓ^{-*} x: dℓ/dt = ℓΦ with Φ the lower half of ℓ⁻¹(dD/dt)ℓ^{-*}, its diagonal halved."""
         halves = []
         for own, inverse in zip(link_rates(self.model), self.inverses, strict=True):

@@ -12,13 +12,13 @@ from phistar.array_types import Array
 from phistar.control.control_law import (
     Controller,
     JointLaw,
+    check_arguments,
     gain,
     joint_error,
     joint_row,
     refuse_loops,
     row,
     set_gains,
-    taken,
 )
 from phistar.dynamics import gravity_load
 from phistar.errors import ModelError
@@ -98,7 +98,7 @@ class PDControl(Controller):
         return joint_row(self.model, q, v)
 
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
-        q, v, target, rate = taken(self.model, q, v, reference, self.model.nq, self.model.nv)
+        q, v, target, rate = check_arguments(self.model, q, v, reference, self.model.nq, self.model.nv)
         return self.kp * joint_error(self.model, q, target) + self.kd * (rate - v)
 
 

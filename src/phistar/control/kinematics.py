@@ -12,7 +12,7 @@ import numpy as np
 
 from phistar.array_types import Array, BoolArray
 from phistar.control.pose_search import PoseSearch
-from phistar.control.reach import checked_targets, explained, greatest_reach
+from phistar.control.reach import checked_targets, explanation, greatest_reach
 from phistar.errors import ModelError, ShapeError
 from phistar.model import Model
 from phistar.model.check import check_robot
@@ -101,7 +101,7 @@ def inverse_kinematics(
     found = search.run(np.clip(first, model.lower_limits, model.upper_limits), good, max(starts, 1))
     reach, reasons = greatest_reach(model, frame), np.full(len(good), "reached", object)
     for i in np.flatnonzero(~found.done).tolist():
-        reasons[i] = explained(model, frame, search.poses[i], found, i, reach)
+        reasons[i] = explanation(model, frame, search.poses[i], found, i, reach)
     parts = (found.q, found.done, found.error, reasons, found.iterations, found.starts)
     return InverseKinematics(*(np.reshape(x, (*batch, *np.shape(x)[1:])) for x in parts))
 

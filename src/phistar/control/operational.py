@@ -10,10 +10,11 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.links.link_sizes import freedoms
-from phistar.backends.programs.conditioning import damped
+from phistar.backends.programs.conditioning import damp
 from phistar.control.control_law import (
     POSE_ROWS,
     Controller,
+    check_arguments,
     entries,
     gain,
     joint_error,
@@ -23,7 +24,6 @@ from phistar.control.control_law import (
     row,
     set_gains,
     split,
-    taken,
 )
 from phistar.dynamics import forward_kinematics, frame_velocity, inverse_dynamics
 from phistar.errors import InfeasibleError, UnknownNameError
@@ -86,7 +86,7 @@ def operational_forces(
     if damping:
         terms = _task_terms(model, q, v, a, frame)
         pull = np.asanyarray(u) - terms["drift"]
-        push = times(damped(terms["mobility"], damping), pull) - force
+        push = times(damp(terms["mobility"], damping), pull) - force
         return inverse_dynamics(model, q, v, a, {frame: -push})
     return operational_forces.evaluate(model, q, {"v": v, "qdd": a, "u": u, "f": force}, frames=(frame,))
 
@@ -187,7 +187,7 @@ class TipLaw(Controller):
 
     def command(self, q: Any, v: Any, reference: Any) -> tuple[Array, ...]:
         """θ and θ̇ as given, the accelerations of the posture (…, nv) and of the tip (…, 6)."""
-        q, v, tip, posture = taken(self.model, q, v, reference, TIP_ROWS, self.model.nq)
+        q, v, tip, posture = check_arguments(self.model, q, v, reference, TIP_ROWS, self.model.nq)
         at = tip_error(self.model, q, v, self.frame, tip)
         return q, v, self.resting(q, v, posture), at.acceleration + self.kd * at.rate + self.kp * at.error
 

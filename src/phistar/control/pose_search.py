@@ -77,7 +77,7 @@ def _step_kernel(model: Model, frame: str) -> Callable[..., dict[str, np.ndarray
 
 
 def _rates(model: Model) -> tuple[list[bool], np.ndarray, list[int]]:
-    """Of each rate whether it is that of one coordinate, 1 for modes and 0 for joints, and where its coordinate is."""
+    """For each rate: whether it has a coordinate to itself, 1 for modes or 0 for joints, and the index of that."""
     entries = [(body.joint, i) for body in model.bodies for i in range(len(body.rates))]
     order = range(model.nv) if model.embedding is None else model.embedding.independent
     found = [entries[rate] if rate >= 0 else None for rate in order]  # None: a combination, which nothing limits
@@ -145,7 +145,7 @@ class PoseSearch:
         """The ends of the searches from `first` (n, nq) of the `good` targets (n,): the nearest of up to `starts`."""
         result, at = Stop.of(first, self.model.nv), _Searches(self, np.flatnonzero(good), first)
         while len(at.rows):
-            over, met = at.ended(starts)
+            over, met = at.endings(starts)
             result.take(at, over, met)
             again = over & ~met & (at.tries < starts)
             at.restart(again)
@@ -153,10 +153,10 @@ class PoseSearch:
             if len(at.rows):
                 at.advance()
         exact = pose_gap(forward_kinematics(self.model, result.q, self.frame), self.poses)
-        result.error[good], result.done = exact[good], result.done & self.met(exact)
+        result.error[good], result.done = exact[good], result.done & self.is_met(exact)
         return result
 
-    def met(self, error: np.ndarray) -> np.ndarray:
+    def is_met(self, error: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore"):
             return np.all(np.sum(error.reshape(-1, 2, 3) ** 2, axis=-1) <= self.tolerance**2, axis=-1)
 
@@ -175,10 +175,10 @@ class _Searches:
         made = self.search.kernel(q, self.search.rows[self.rows[which]], damping[:, None])
         return made["error"], made["rates"], made["slope"][:, 0], made["held"] > 0.5
 
-    def ended(self, starts: int) -> tuple[np.ndarray, np.ndarray]:
+    def endings(self, starts: int) -> tuple[np.ndarray, np.ndarray]:
         """Which searches are over, and which of them met their target."""
         size = np.sum(self.error**2, axis=-1)
-        met = self.search.met(self.error)
+        met = self.search.is_met(self.error)
         self.flat = (self.slope <= FLAT**2 * size) | (self.damping > MOST_DAMPING)
         due = (self.age > 0) & (self.age % PATIENCE == 0) & ~self.fresh
         slow = due & (size > SLOW * self.before) & (self.tries < starts)

@@ -49,7 +49,9 @@ class Stop:
         self.locked[best], self.flat[best] = ends.held[chosen], ends.flat[chosen]
 
 
-def explained(model: Model, frame: str, target: np.ndarray, end: Stop, i: int, reach: tuple[np.ndarray, float]) -> str:
+def explanation(
+    model: Model, frame: str, target: np.ndarray, end: Stop, i: int, reach: tuple[np.ndarray, float]
+) -> str:
     """Why search i did not reach its target, in a sentence."""
     if not np.isfinite(target).all() or not np.isfinite(end.error[i]).all():
         return "the target is not finite"

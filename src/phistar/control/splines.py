@@ -32,16 +32,16 @@ class Spline:
 
     def __call__(self, t: Any, order: int = 0) -> np.ndarray:
         """The derivative of this order, to the third, at times t (…), (…, n); t may be a traced number."""
-        return self._sum_segments(t, order) if is_traced(t) else self._looked_up(t, slice(order, order + 1))[..., 0, :]
+        return self._sum_segments(t, order) if is_traced(t) else self._evaluate(t, slice(order, order + 1))[..., 0, :]
 
     def motion(self, t: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """x, ẋ and ẍ at times t (…), (…, n) each."""
         if is_traced(t):
             return self._sum_segments(t, 0), self._sum_segments(t, 1), self._sum_segments(t, 2)
-        found = self._looked_up(t, slice(0, 3))
+        found = self._evaluate(t, slice(0, 3))
         return found[..., 0, :], found[..., 1, :], found[..., 2, :]
 
-    def _looked_up(self, t: Any, orders: slice) -> np.ndarray:
+    def _evaluate(self, t: Any, orders: slice) -> np.ndarray:
         """Some derivatives at times t, (…, orders, n), each from its segment."""
         times = np.clip(np.asarray(t, dtype=float), self.breaks[0], self.breaks[-1])
         segment = np.minimum(np.searchsorted(self.breaks, times, side="right") - 1, len(self.breaks) - 2)

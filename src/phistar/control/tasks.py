@@ -271,7 +271,7 @@ def solve_tasks(
     begin = model.neutral() if start is None else model.checked_q(start, "start")
     q, left, count = np.clip(begin, model.lower_limits, model.upper_limits), np.inf, 0
     for count in range(iterations + 1):
-        left, before = _left(model, tasks, q), left
+        left, before = _remaining_error(model, tasks, q), left
         if left <= tolerance or count == iterations or (count > 20 and abs(before - left) <= 1e-12 * left):
             break
         step = task_rates(model, q, tasks, 1.0, limits=limits, damping=1e-9 + 1e-4 * min(left, 1.0) ** 2)
@@ -280,7 +280,7 @@ def solve_tasks(
     return TaskSolution(q, left <= tolerance, left, count)
 
 
-def _left(model: Model, tasks: Sequence[Task], q: np.ndarray) -> float:
+def _remaining_error(model: Model, tasks: Sequence[Task], q: np.ndarray) -> float:
     total = float(np.sum(loop_residual(model, q) ** 2)) if model.loops else 0.0
     for task in tasks:
         error = task.rows(model, q)[0]

@@ -9,7 +9,7 @@ from phistar.backends.choice import PASSIVE
 from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import sign
 from phistar.model import Model
-from phistar.stated_arguments import batched
+from phistar.stated_arguments import broadcast_state
 
 
 def joint_friction(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
@@ -40,7 +40,7 @@ def joint_friction(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
 
 
 def _passive_forces(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Array]:
-    q, v = batched(model, q, v)
+    q, v = broadcast_state(model, q, v)
     if model.embedding is not None:
         full = joint_friction(model.tree, q, model.embedding.full_rates(q, v))
         return (model.embedding.independent_forces(q, full),)

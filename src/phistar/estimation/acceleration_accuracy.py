@@ -86,13 +86,13 @@ def _lifting(mpmath: Any) -> Any:
         def sqrt(self) -> Any:
             return mpmath.sqrt(self)
 
-    def lifted(array: np.ndarray) -> np.ndarray:
+    def lift(array: np.ndarray) -> np.ndarray:
         result = np.empty(array.shape, dtype=object)
         for index, value in np.ndenumerate(array):
             result[index] = Digits(float(value))
         return result
 
-    return lifted
+    return lift
 
 
 def forward_errors(

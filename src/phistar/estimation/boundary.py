@@ -128,7 +128,7 @@ class BoundaryValueProblem:
         loads = dict(self.tip_forces)
         if self.tip_accelerations:
             loads |= self._closing_forces(tau)
-        found, forces = self._solved(_forward, {"T": tau}, loads)
+        found, forces = self._solve(_forward, {"T": tau}, loads)
         if self.tip_accelerations:
             self._refuse_impossible(found["frame_accelerations"])
         return self._solution(found, found["accelerations"], self.model.checked(tau, self.model.nv, "tau"), forces)
@@ -137,7 +137,7 @@ class BoundaryValueProblem:
         """From joint accelerations (…, nv): outward, then inward (R87 §VII, eqs. 23-25)."""
         if self.tip_accelerations:
             raise ModelError("Where frames are moved, joint forces are not determined by accelerations; load the tip.")
-        found, forces = self._solved(_inverse, {"qdd": accelerations}, dict(self.tip_forces))
+        found, forces = self._solve(_inverse, {"qdd": accelerations}, dict(self.tip_forces))
         given = self.model.checked(accelerations, self.model.nv, "accelerations")
         return self._solution(found, given, found["joint_forces"], forces)
 
@@ -146,7 +146,7 @@ class BoundaryValueProblem:
         the joints cannot move them, the least force."""
         frames, wanted = external_forces(self.model, self.tip_accelerations)
         loaded = {**self.tip_forces, **{name: np.zeros(6) for name in frames}}
-        found, _ = self._solved(_forward, {"T": tau}, loaded)
+        found, _ = self._solve(_forward, {"T": tau}, loaded)
         free = found["frame_accelerations"][..., -wanted.shape[-1] :]
         inertia = operational_space(self.model, self.q, self.v, frames, truncation=SINGULAR).inertia
         force = times(inertia, wanted - free)
@@ -164,7 +164,7 @@ class BoundaryValueProblem:
                 "of [ω̇; ẍ]: the joints do not allow it there."
             )
 
-    def _solved(self, statements: Any, given: dict[str, Any], loads: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    def _solve(self, statements: Any, given: dict[str, Any], loads: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         frames: tuple[str, ...] = ()
         given = {"v": self.v, **given}
         if loads:
@@ -236,15 +236,15 @@ def _inverse_statements(s: Symbols, driven: bool, loaded: bool) -> dict[str, Nod
 
 @cache
 def _forward(driven: bool, loaded: bool) -> Stated[..., Any]:
-    return _stated("forward", lambda s: _forward_statements(s, driven, loaded), driven, loaded)
+    return _statement_function("forward", lambda s: _forward_statements(s, driven, loaded), driven, loaded)
 
 
 @cache
 def _inverse(driven: bool, loaded: bool) -> Stated[..., Any]:
-    return _stated("inverse", lambda s: _inverse_statements(s, driven, loaded), driven, loaded)
+    return _statement_function("inverse", lambda s: _inverse_statements(s, driven, loaded), driven, loaded)
 
 
-def _stated(name: str, statement: Any, driven: bool, loaded: bool) -> Stated[..., Any]:
+def _statement_function(name: str, statement: Any, driven: bool, loaded: bool) -> Stated[..., Any]:
     def solve(*arguments: Any) -> None:
         raise NotImplementedError("evaluated through a BoundaryValueProblem")
 

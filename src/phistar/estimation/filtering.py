@@ -68,7 +68,7 @@ class Filtered:
 
     kept: Mapping[str, Array]
 
-    def _found(self, name: str) -> np.ndarray:
+    def _quantity(self, name: str) -> np.ndarray:
         if name not in self.kept:
             raise UnknownNameError(f"The {name} were not kept; ask for them with keep=[{name!r}].")
         return self.kept[name]
@@ -76,52 +76,52 @@ class Filtered:
     @property
     def accelerations(self) -> Array:
         """θ̈, (…, nv) (R87 eq. 46)."""
-        return self._found("accelerations")
+        return self._quantity("accelerations")
 
     @property
     def innovations(self) -> Array:
         """e⁻ = T − Hz⁻, (…, nv): of each joint force what those outboard did not tell (eq. 40)."""
-        return self._found("innovations")
+        return self._quantity("innovations")
 
     @property
     def residuals(self) -> Array:
         """e⁺ = D⁻¹e⁻, (…, nv): a joint's acceleration were all joints inboard of it locked (eq. 42)."""
-        return self._found("residuals")
+        return self._quantity("residuals")
 
     @property
     def predicted_states(self) -> Array:
         """z⁻, (…, n, 6): the force on each link's inboard joint, from the joint forces outboard of it (eq. 36)."""
-        return self._found("predicted_states")
+        return self._quantity("predicted_states")
 
     @property
     def states(self) -> Array:
         """x = z + Pλ, (…, n, 6): the force itself (eq. 34)."""
-        return self._found("states")
+        return self._quantity("states")
 
     @property
     def costates(self) -> Array:
         """λ⁻, (…, n, 6): each link's acceleration (eqs. 45, 47); inertial, not in R87's link-frame convention."""
-        return self._found("costates")
+        return self._quantity("costates")
 
     @property
     def gains(self) -> Array:
         """G, (…, n, 6, r) (eq. 39)."""
-        return self._found("gains")
+        return self._quantity("gains")
 
     @property
     def inertias(self) -> Array:
         """P⁻, (…, n, 6, 6): articulated inertia, and covariance of the predicted state (eq. 37)."""
-        return self._found("inertias")
+        return self._quantity("inertias")
 
     @property
     def updated_inertias(self) -> Array:
         """P⁺, (…, n, 6, 6): the same felt across the joint (eq. 43)."""
-        return self._found("updated_inertias")
+        return self._quantity("updated_inertias")
 
     @property
     def joint_inertias(self) -> Array:
         """D, (…, n, r, r): inertia about the joint, and variance of the innovation (eq. 38)."""
-        return self._found("joint_inertias")
+        return self._quantity("joint_inertias")
 
 
 def forward_dynamics(
@@ -182,8 +182,8 @@ def forward_dynamics(
     if update not in UPDATES:
         choices = ", ".join((*UPDATES, "square_root"))
         raise UnknownNameError(f"{update!r} is no way to update P; choose from {choices}.")
-    found = stated(wanted, UPDATES[update], "a_b" in given).evaluate_all(model, q, given, frames)
-    return Filtered({name: shaped(model, name, x) for name, x in found.items()})
+    found = filter_function(wanted, UPDATES[update], "a_b" in given).evaluate_all(model, q, given, frames)
+    return Filtered({name: in_public_shape(model, name, x) for name, x in found.items()})
 
 
 def _checked_keep(keep: Sequence[str]) -> tuple[str, ...]:
@@ -195,18 +195,20 @@ def _checked_keep(keep: Sequence[str]) -> tuple[str, ...]:
 
 
 @cache
-def stated(names: tuple[str, ...], form: str = AS_WRITTEN, driven: bool = False) -> Stated[..., Filtered]:
+def filter_function(names: tuple[str, ...], form: str = AS_WRITTEN, driven: bool = False) -> Stated[..., Filtered]:
     """The equations of R87 §VIII for these quantities, as one function with several results."""
 
-    def filtered(*arguments: Any) -> Filtered:
+    def filter_forces(*arguments: Any) -> Filtered:
         return forward_dynamics(*arguments, keep=names)
 
-    filtered.__name__ = f"filter of {', '.join(names)}; {form}{', driven' if driven else ''}"
+    filter_forces.__name__ = f"filter of {', '.join(names)}; {form}{', driven' if driven else ''}"
     matrix = BLOCKS if set(names) & OPERATORS else False  # vectors alone run in loops over long chains
-    return states(lambda s: {name: STATEMENTS[name](s, driven) for name in names}, matrix=matrix, form=form)(filtered)
+    return states(lambda s: {name: STATEMENTS[name](s, driven) for name in names}, matrix=matrix, form=form)(
+        filter_forces
+    )
 
 
-def shaped(model: Model, name: str, x: np.ndarray) -> Array:
+def in_public_shape(model: Model, name: str, x: np.ndarray) -> Array:
     """A result of the statements as `Filtered` has it."""
     if name in ("accelerations", "innovations", "residuals"):
         return x

@@ -87,7 +87,7 @@ def kalman_filter(y: Any, F: Any, H: Any, W: Any, V: Any, x0: Any, P0: Any, *, i
     >>> found.states.round(3).tolist(), found.covariances[-1].round(3).tolist()
     ([[1.0], [1.5]], [[0.5]])
     """
-    return _filtered(_Problem.of(y, F, H, W, V, x0, P0, inputs))
+    return _run_filter(_Problem.of(y, F, H, W, V, x0, P0, inputs))
 
 
 def kalman_smoother(y: Any, F: Any, H: Any, W: Any, V: Any, x0: Any, P0: Any, *, inputs: Any = None) -> Smoother:
@@ -113,7 +113,7 @@ def kalman_smoother(y: Any, F: Any, H: Any, W: Any, V: Any, x0: Any, P0: Any, *,
     [[1.5], [1.5]]
     """
     problem = _Problem.of(y, F, H, W, V, x0, P0, inputs)
-    forward = _filtered(problem)
+    forward = _run_filter(problem)
     sweep = problem.sweep
     sweep.forward()
     costates = sweep.vector("x")[:0:-1].copy()
@@ -162,7 +162,7 @@ class _Problem:
         return _Problem(sweep, measured, seen)
 
 
-def _filtered(problem: _Problem) -> Filter:
+def _run_filter(problem: _Problem) -> Filter:
     sweep = problem.sweep
     failed = sweep.backward()
     if failed is not None:

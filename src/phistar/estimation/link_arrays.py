@@ -23,7 +23,7 @@ def over_links(model: Model, stacked: np.ndarray, columns: bool) -> np.ndarray:
         return stacked.reshape(*batch, len(model.bodies), 6, *rest)
     rows = link_rows(model, "links")
     across = rows if rest == (sum(rows),) else link_rows(model, "joints")
-    return _diagonal(stacked, rows, across) if columns else _padded(stacked, rows)
+    return _diagonal(stacked, rows, across) if columns else _pad(stacked, rows)
 
 
 def over_joints(model: Model, stacked: np.ndarray) -> np.ndarray:
@@ -41,7 +41,7 @@ def over_joints(model: Model, stacked: np.ndarray) -> np.ndarray:
     return result
 
 
-def _padded(stacked: np.ndarray, rows: list[int]) -> np.ndarray:
+def _pad(stacked: np.ndarray, rows: list[int]) -> np.ndarray:
     """(…, Σrows) as (…, n, most rows)."""
     result = np.zeros((*stacked.shape[:-1], len(rows), max(rows)), dtype=stacked.dtype)
     for k, part in enumerate(np.split(stacked, np.cumsum(rows)[:-1], axis=-1)):

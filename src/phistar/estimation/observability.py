@@ -133,7 +133,7 @@ def observability(model: Model, q: Any, frame: str) -> Observability:
     gramian = observability_gramian(model, q, frame)
     values, directions = np.linalg.eigh(gramian)
     values, directions = values[..., ::-1], directions[..., ::-1]
-    rank = np.sum(_felt(values), axis=-1)
+    rank = np.sum(_is_significant(values), axis=-1)
     return Observability(gramian, np.sqrt(np.maximum(values, 0.0)), directions, rank)
 
 
@@ -166,13 +166,13 @@ def self_motions(model: Model, q: Any, frame: str) -> Array:
     check_robot("self_motions", (model,))
     _require_moving_tree(model)
     J, (values, directions) = jacobian(model, q, frame), np.linalg.eigh(observability_gramian(model, q, frame))
-    felt = _felt(values)
+    felt = _is_significant(values)
     scale = np.where(felt, 1.0 / np.sqrt(np.where(felt, values, 1.0)), 0.0)
     rows = scale[..., None] * np.matmul(np.swapaxes(directions, -1, -2), J)  # orthonormal, or zero
     return np.eye(model.nv) - np.matmul(np.swapaxes(rows, -1, -2), rows)
 
 
-def _felt(values: np.ndarray) -> np.ndarray:
+def _is_significant(values: np.ndarray) -> np.ndarray:
     return values > SINGULAR * np.max(values, axis=-1, keepdims=True)
 
 

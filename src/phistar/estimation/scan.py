@@ -20,7 +20,7 @@ from phistar.errors import ModelError
 from phistar.model import Model, require_tree
 from phistar.model.spanning import require_rigid
 from phistar.spatial import force_transform, times, transposed
-from phistar.stated_arguments import batched
+from phistar.stated_arguments import broadcast_state
 
 Elements = tuple[np.ndarray, ...]
 
@@ -91,14 +91,14 @@ def scanned_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> Array:
     require_tree(model, "scanned_forward_dynamics")
     require_rigid(model, "scanned_forward_dynamics")
     tables = model.kept("scan", lambda: _tables(model))  # to read 10,000 links takes longer than to scan them
-    q, v = batched(model, q, v)
-    q, tau = batched(model, q, model.checked(tau, model.nv, "tau"))
+    q, v = broadcast_state(model, q, v)
+    q, tau = broadcast_state(model, q, model.checked(tau, model.nv, "tau"))
     v = np.broadcast_to(v, q.shape)
-    links, H, carry = _placed(model, tables, np.moveaxis(q, -1, 0))
+    links, H, carry = _link_arrays(model, tables, np.moveaxis(q, -1, 0))
     rates, measured = (np.moveaxis(x, -1, 0)[..., None, None] for x in (v, tau))
     force = _known_force(model, tables, links, carry, H, rates)
-    z, P = _filtered(tables, carry, H, force, measured)
-    return np.moveaxis(_smoothed(tables, carry, H, z, P, measured)[..., 0, 0], 0, -1)
+    z, P = _filter(tables, carry, H, force, measured)
+    return np.moveaxis(_smooth(tables, carry, H, z, P, measured)[..., 0, 0], 0, -1)
 
 
 # What the chain is
@@ -134,7 +134,7 @@ def _refuse_hollow(model: Model) -> None:
             )
 
 
-def _placed(model: Model, tables: _Tables, q: np.ndarray) -> tuple[Links, np.ndarray, np.ndarray]:
+def _link_arrays(model: Model, tables: _Tables, q: np.ndarray) -> tuple[Links, np.ndarray, np.ndarray]:
     """All links as one whose leading axes are (n, …); H, (n, …, 1, 6); φ(k−1,k), (n, …, 6, 6)."""
     turn, shift = np.empty((*q.shape, 3, 3)), np.empty((*q.shape, 3))
     subspace = np.empty((*q.shape, 6, 1))
@@ -174,7 +174,7 @@ def _known_force(
     return np.matmul(mass, acceleration) + bias_force(mass, velocity)
 
 
-def _filtered(
+def _filter(
     tables: _Tables, carry: np.ndarray, H: np.ndarray, force: np.ndarray, tau: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """z⁻ and P⁻ of every link, base first: the scan's z⁺, P⁺ of the link outboard, moved."""
@@ -222,7 +222,7 @@ def _stretch(first: Elements, second: Elements) -> Elements:
     )
 
 
-def _smoothed(
+def _smooth(
     tables: _Tables, carry: np.ndarray, H: np.ndarray, z: np.ndarray, P: np.ndarray, tau: np.ndarray
 ) -> np.ndarray:
     """θ̈ = e⁺ − G*λ⁺, with λ⁻ = (I − GH)*λ⁺ + H*e⁺ and λ⁺(k) = φ*λ⁻(k−1) scanned outward (R87 eqs. 44-47)."""

@@ -104,10 +104,10 @@ def _smoother(
             [(s["z"] + np.matmul(p, x))[..., 0] for s, p, x in zip(steps, squares[0], costates)], axis=-2
         ),
         "costates": np.stack([x[..., 0] for x in costates], axis=-2),
-        "gains": np.stack([_padded(step["G"], 6, width) for step in steps], axis=-3),
+        "gains": np.stack([_pad(step["G"], 6, width) for step in steps], axis=-3),
         "inertias": np.stack(squares[0], axis=-3),
         "updated_inertias": np.stack(squares[1], axis=-3),
-        "joint_inertias": np.stack([_padded(step["D"], width, width) for step in steps], axis=-3),
+        "joint_inertias": np.stack([_pad(step["D"], width, width) for step in steps], axis=-3),
     }
 
 
@@ -115,7 +115,7 @@ def _joints(blocks: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([x[..., 0] for x in blocks], axis=-1)
 
 
-def _padded(block: np.ndarray, rows: int, columns: int) -> np.ndarray:
+def _pad(block: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Zeros where another joint has more degrees of freedom."""
     result = np.zeros((*block.shape[:-2], rows, columns))
     result[..., : block.shape[-2], : block.shape[-1]] = block

@@ -161,28 +161,28 @@ def _into_link(model: Model, links: Mechanism, slots: list[int], k: int, wide: i
 
 
 @states(lambda s: s.H @ s.phi @ s.F)
-def propagated(model: Model, q: Any, w: Any) -> Array:
+def propagate(model: Model, q: Any, w: Any) -> Array:
     """Hφw, (…, nv): the joint forces that hold link forces w, (…, 6n)."""
-    return propagated.evaluate(model, q, {"F": w})
+    return propagate.evaluate(model, q, {"F": w})
 
 
 @states(lambda s: s.phi @ s.F)
-def _carried(model: Model, q: Any, w: Any) -> Array:
+def _link_forces(model: Model, q: Any, w: Any) -> Array:
     """φw, (…, 6n): the forces on the links, base held."""
-    return _carried.evaluate(model, q, {"F": w})
+    return _link_forces.evaluate(model, q, {"F": w})
 
 
-def _tied(s: Symbols) -> Node:
+def _free_base_forces(s: Symbols) -> Node:
     """φw − Rπ_f*(π_f r π_f*)⁻¹π_fφw: what is left when the base link carries no force."""
     pick, kernel = s.pi_f, s.phi @ s.M @ s.phi.T
     share = kernel @ pick.T @ (pick @ s.r @ pick.T).inv @ pick
     return s.phi @ s.F - share @ s.phi @ s.F
 
 
-@states(_tied)
-def _bridged(model: Model, q: Any, w: Any) -> Array:
+@states(_free_base_forces)
+def _free_base_link_forces(model: Model, q: Any, w: Any) -> Array:
     """The same of a base that nothing holds."""
-    return _bridged.evaluate(model, q, {"F": w})
+    return _free_base_link_forces.evaluate(model, q, {"F": w})
 
 
 def sample_link_forces(model: Model, q: Any, count: int, rng: np.random.Generator, *, free_base: bool = False) -> Array:
@@ -218,7 +218,7 @@ def sample_link_forces(model: Model, q: Any, count: int, rng: np.random.Generato
     white = _white_forces("sample_link_forces", model, q, count, rng)
     if free_base and model.parents.count(-1) != 1:
         raise ModelError(f"{model.name} has {model.parents.count(-1)} base links; a bridge is tied down at one.")
-    return over_links(model, (_bridged if free_base else _carried)(model, q, white), columns=False)
+    return over_links(model, (_free_base_link_forces if free_base else _link_forces)(model, q, white), columns=False)
 
 
 def _white_forces(name: str, model: Model, q: Any, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -271,4 +271,4 @@ def sample_joint_forces(model: Model, q: Any, count: int, rng: np.random.Generat
     (1000, 6)
     """
     white = _white_forces("sample_joint_forces", model, q, count, rng)
-    return propagated(model, q, white) + np.sqrt(model.armature) * rng.normal(size=(count, model.nv))
+    return propagate(model, q, white) + np.sqrt(model.armature) * rng.normal(size=(count, model.nv))

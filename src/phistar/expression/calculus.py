@@ -69,7 +69,7 @@ class Calculus(ABC):
         True
         """
         changing = self.symbols.qdd if depends_on_motion(self.node) else None
-        return self._checked(rate(self.node, self.symbols.v, changing))
+        return self._check(rate(self.node, self.symbols.v, changing))
 
     @overload
     def derivative(self, *, along: Expression) -> Expression: ...
@@ -113,7 +113,7 @@ class Calculus(ABC):
         if (along is None) == (wrt is None):
             raise StatementError("derivative() takes a direction, along=A.v, or wrt='q', 'v' or 'qdd', one of the two.")
         if along is not None:
-            return self._checked(rate(self.node, self._direction(along)))
+            return self._check(rate(self.node, self._direction(along)))
         if wrt not in _BY:
             raise StatementError(
                 f"derivative(wrt={wrt!r}): statements are differentiated by q, v or qdd: wrt='q', wrt='v' or wrt='qdd'."
@@ -207,7 +207,7 @@ class Calculus(ABC):
             name += "_"
         along = own_vector(name, RATES)
         made = rate(node, along) if by == PLACE else rate(node, HELD, along)
-        return OperatorDerivative(self._with(node), self._checked(made), name, by == VELOCITY)
+        return OperatorDerivative(self._with(node), self._check(made), name, by == VELOCITY)
 
     def _direction(self, along: Expression) -> Symbol:
         node = along.node
@@ -223,7 +223,7 @@ class Calculus(ABC):
             )
         return node
 
-    def _checked(self, made: Symbol) -> Expression:
+    def _check(self, made: Symbol) -> Expression:
         """Refuse at once what no law differentiates."""
         rate_of(made, self.symbols, self.setting)
         return self._with(made)

@@ -9,7 +9,7 @@ from typing import Any, overload
 from phistar.backends.programs.derived_programs import derived_program
 from phistar.errors import StatementError
 from phistar.expression.mechanisms import mechanisms
-from phistar.expression.verdict import refuted
+from phistar.expression.verdict import find_counterexample
 from phistar.identities import law as laws
 from phistar.identities.known_inverses import inverse_lemmas
 from phistar.identities.law import LAWS, SENTENCES, TREE, Law, Setting
@@ -20,10 +20,10 @@ from phistar.identities.rewriter import forms, simplify
 from phistar.operators.nodes import Node, summation
 from phistar.operators.show import text
 from phistar.operators.symbols import Symbols
-from phistar.sweeps.search import cheapest, offered, searched
+from phistar.sweeps.search import cheapest, forms_worth_counting, search
 
 _REMEMBERED = (
-    *(word_rules, factor_rules, inverse_lemmas, forms, simplify, searched, offered, cheapest),
+    *(word_rules, factor_rules, inverse_lemmas, forms, simplify, search, forms_worth_counting, cheapest),
     derived_program,
 )
 USES = ("choice", "always", "never")
@@ -109,7 +109,7 @@ def _check(name: str, statement: Sides, needs: tuple[str, ...], always: bool) ->
         _check_beside_others(name, left, right, symbols, setting)
     for drawn in {setting, replace(setting, no_armature=True)}:
         sides = statement(replace(symbols, armature=not drawn.no_armature))
-        found = refuted(*sides, mechanisms(symbols, drawn, sides))
+        found = find_counterexample(*sides, mechanisms(symbols, drawn, sides))
         if found is not None:
             raise StatementError(f"{name} is false: {text(left)} = {text(right)} does not hold; {found}.")
 

@@ -16,7 +16,7 @@ from phistar.model import Model
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS
 from phistar.sweeps.cost import Count
-from phistar.sweeps.search import Search, Tried, offered, searched
+from phistar.sweeps.search import Search, Tried, forms_worth_counting, search
 
 if TYPE_CHECKING:
     from phistar.expression.statement import Expression
@@ -36,32 +36,32 @@ def cost_on_robot(e: Expression, model: Model, n: int | None, matrix: bool) -> C
 def form_on_robot(e: Expression, matrix: bool) -> int:
     """Which of the forms that laws offer is cheapest on the robot of a statement; 0, the one that is cheapest on a
     chain, of an abstract statement, of bodies that bend, and of operators that are made as their adjoints."""
-    wanted = _counted(e, matrix)
+    wanted = _count(e, matrix)
     taken = () if wanted is None or wanted.flipped else form_by_laws(wanted)
     return taken[0] if taken else 0
 
 
-def searched_on_robot(e: Expression, matrix: bool) -> Search:
+def search_on_robot(e: Expression, matrix: bool) -> Search:
     """The forms of a statement in order of the operations of their kernels; of an operator with few rows, those of its
     adjoint, which is what runs."""
-    wanted = _counted(e, matrix)
+    wanted = _count(e, matrix)
     if wanted is None:
-        return searched(e.node, e.symbols, e.setting, matrix, told=True)
+        return search(e.node, e.symbols, e.setting, matrix, told=True)
     ((_, node),) = wanted.nodes
-    found = searched(node, e.symbols, e.setting, matrix)
-    offers, counted = offered(node, e.symbols, e.setting, matrix), []
+    found = search(node, e.symbols, e.setting, matrix)
+    offers, counted = forms_worth_counting(node, e.symbols, e.setting, matrix), []
     for each in tallies_of(wanted):
         if each.form == ARTICULATED:
             form = offers[each.taken[0] if each.taken else 0]
         else:
-            form = searched(node, e.symbols, e.setting, matrix, False).best
+            form = search(node, e.symbols, e.setting, matrix, False).best
         counted.append(Tried(form, each.operations))
     there = {each.form.node for each in counted}
     others = (Tried(each.form, None) for each in found.tried if each.form.node not in there)
     return Search(node, (*counted, *others), f"for {wanted.model.name}")
 
 
-def _counted(e: Expression, matrix: bool) -> Statements | None:
+def _count(e: Expression, matrix: bool) -> Statements | None:
     """Count a form on the robot of a statement; None where there is none, or nothing that moves."""
     if e.model is None or not e.model.nv or e.form != ARTICULATED or has_wide_links(e.model):
         return None

@@ -38,7 +38,7 @@ from phistar.operators.nodes import (
     product,
     summation,
 )
-from phistar.operators.robot_letters import letters_of_robots, merged, replaced, robot_letter
+from phistar.operators.robot_letters import letters_of_robots, merge_letters, replace_letters, robot_letter
 from phistar.operators.show import latex, text
 from phistar.operators.spaces import SCALARS, Space
 from phistar.operators.symbols import Symbols
@@ -113,7 +113,7 @@ class RobotStatement:
                 raise StatementError(f"{self} meets {type(other).__name__}, which is no statement about these robots.")
             if dict(other.robots) != dict(self.robots):
                 raise StatementError(f"{self} and {other} are about different robots; take both from one algebra.")
-        return replace(self, node=merged(node))
+        return replace(self, node=merge_letters(node))
 
     def __matmul__(self, other: RobotStatement) -> RobotStatement:
         return self._with(self.node, other)._then(lambda: product(self.node, other.node))
@@ -125,7 +125,7 @@ class RobotStatement:
         return self._with(self.node, other)._then(lambda: summation([(1, self.node), (-1, other.node)]))
 
     def _then(self, make: Callable[[], Node]) -> RobotStatement:
-        return replace(self, node=merged(make()))
+        return replace(self, node=merge_letters(make()))
 
     def __neg__(self) -> RobotStatement:
         return self._with(summation([(-1, self.node)]))
@@ -168,12 +168,12 @@ class RobotStatement:
     @walks_its_node
     def simplify(self) -> RobotStatement:
         """Products multiplied out where letters of one robot meet, then each robot's part in its cheapest form."""
-        node = merged(as_node(expand(self.node))) if not isinstance(self.node, Inverse) else self.node
+        node = merge_letters(as_node(expand(self.node))) if not isinstance(self.node, Inverse) else self.node
         cheapest = {}
         for letter in letters_of_robots(node):
             part = self.robots[letter.name].expression(letter.of[0])
             cheapest[letter] = robot_letter(letter.name, part.simplify(*_whole(part)).node)
-        return replace(self, node=replaced(node, cheapest))
+        return replace(self, node=replace_letters(node, cheapest))
 
     @walks_its_node
     def equals(self, other: RobotStatement) -> Verdict:
@@ -186,7 +186,7 @@ class RobotStatement:
         if any(robot.model is None for robot in self.robots.values()):
             return Verdict(self.node, other.node, None)
         q = {name: robot.model.random(np.random.default_rng(0)) for name, robot in self.robots.items()}
-        drawn = {name: _drawn(robot.model) for name, robot in self.robots.items()}
+        drawn = {name: _draw(robot.model) for name, robot in self.robots.items()}
         one, two = (x.dense(q, **drawn) for x in (self, other))
         scale = max(np.abs(one).max(initial=0.0), np.abs(two).max(initial=0.0))
         return Verdict(self.node, other.node, False if np.abs(one - two).max(initial=0.0) > DIFFERENT * scale else None)
@@ -237,7 +237,7 @@ def _plain_letters(node: Node) -> Node:
     known = {
         x: Symbol(text(x), x.source, x.target, x.traits & {"symmetric", "vector"}) for x in letters_of_robots(node)
     }
-    return replaced(node, known)
+    return replace_letters(node, known)
 
 
 def _whole(expression: Expression) -> tuple[bool]:
@@ -245,7 +245,7 @@ def _whole(expression: Expression) -> tuple[bool]:
     return ((expression.node.domain or SCALARS).over == "task",)
 
 
-def _drawn(model: Model) -> dict[str, np.ndarray]:
+def _draw(model: Model) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(1)
     return {name: rng.normal(size=model.nv) for name in ("v", "T", "qdd")}
 

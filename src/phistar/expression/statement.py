@@ -25,8 +25,8 @@ from phistar.expression.calculus import Calculus
 from phistar.expression.given import broadcast_vectors, check_all_given, check_frames, check_regular, checked_vectors
 from phistar.expression.mechanisms import mechanisms, states_of
 from phistar.expression.own_values import checked_operators, own_symbols, split_values
-from phistar.expression.robot_forms import cost_on_robot, form_on_robot, searched_on_robot
-from phistar.expression.verdict import Verdict, between_same_spaces, refuted
+from phistar.expression.robot_forms import cost_on_robot, form_on_robot, search_on_robot
+from phistar.expression.verdict import Verdict, between_same_spaces, find_counterexample
 from phistar.identities.derivation import Derivation
 from phistar.identities.law import Setting
 from phistar.identities.proof import prove
@@ -117,7 +117,7 @@ class Expression(Calculus):
     def __mul__(self, number: float | Fraction) -> Expression:
         if not _is_number(number):
             raise StatementError(
-                f"{self.show()} * {_told(number)}: * takes a finite number; operators are composed with @."
+                f"{self.show()} * {_text_of(number)}: * takes a finite number; operators are composed with @."
             )
         return self._with(summation([(Fraction(number), self.node)]))
 
@@ -126,17 +126,17 @@ class Expression(Calculus):
     def __truediv__(self, number: float | Fraction) -> Expression:
         if not _is_number(number) or not number:
             raise StatementError(
-                f"{self.show()} / {_told(number)}: / takes a finite number other than zero; the inverse of an operator "
-                "is X.inv, and Y divided by X is Y @ X.inv or X.inv @ Y."
+                f"{self.show()} / {_text_of(number)}: / takes a finite number other than zero; the inverse of an "
+                "operator is X.inv, and Y divided by X is Y @ X.inv or X.inv @ Y."
             )
         return self._with(summation([(1 / Fraction(number), self.node)]))
 
     def __rtruediv__(self, other: object) -> Expression:
-        raise StatementError(f"{_told(other)} / ({self.show()}): the inverse of an operator is X.inv, or inv(X).")
+        raise StatementError(f"{_text_of(other)} / ({self.show()}): the inverse of an operator is X.inv, or inv(X).")
 
     def __pow__(self, power: object) -> Expression:
         raise StatementError(
-            f"({self.show()}) ** {_told(power)}: there are no powers; a square is X @ X and an inverse is X.inv."
+            f"({self.show()}) ** {_text_of(power)}: there are no powers; a square is X @ X and an inverse is X.inv."
         )
 
     @property
@@ -196,7 +196,7 @@ class Expression(Calculus):
               19,479    B*ψ*(H*D⁻¹ − ΩK)T    by omega decomposition
         """
         if explain:
-            return searched_on_robot(self, matrix)
+            return search_on_robot(self, matrix)
         return self._with(self.derivation(matrix).result)
 
     @walks_its_node
@@ -298,7 +298,7 @@ class Expression(Calculus):
         else:
             check_frames(left, self.symbols)
             tried = states_of(self.model, self.symbols.frames or (), self.operators, (left, right))
-        shown = refuted(left, right, tried)
+        shown = find_counterexample(left, right, tried)
         return Verdict(left, right, None if shown is None else False, None, shown)
 
     # Evaluating
@@ -312,7 +312,7 @@ class Expression(Calculus):
                 raise UnknownNameError(
                     f"{self.show()} has no operator {name} of your own; it has {', '.join(own) or 'none'}."
                 )
-        model = self._bound()
+        model = self._model_or_raise()
         made = checked_operators(self.node, values, self.operators, model, self.symbols.frames or ())
         return replace(self, operators=made)
 
@@ -322,7 +322,7 @@ class Expression(Calculus):
 
         Vectors are named as in the algebra: v, qdd, T, f, a_g.
         """
-        model = self._bound()
+        model = self._model_or_raise()
         check_frames(self.node, self.symbols)
         own, vectors = split_values(self.node, vectors)
         operators = checked_operators(self.node, own, self.operators, model, self.symbols.frames or ())
@@ -350,7 +350,7 @@ class Expression(Calculus):
     @walks_its_node
     def apply(self, q: Any, x: Any = None, **vectors: Any) -> Array:
         """The cheapest form, run as sweeps: e·x for x (…, columns of e), or the value of a vector statement."""
-        model = self._bound()
+        model = self._model_or_raise()
         check_frames(self.node, self.symbols)
         if (x is None) != (self.node.domain == SCALARS):
             wanted = (
@@ -360,16 +360,16 @@ class Expression(Calculus):
         own, vectors = split_values(self.node, vectors)
         operators = checked_operators(self.node, own, self.operators, model, self.symbols.frames or ())
         given: dict[str, Any] = dict(checked_vectors(self.node, vectors, self.symbols, model))
-        value = self._swept(model, q, given if x is None else {**given, "x": x}, operators)
+        value = self._run_sweeps(model, q, given if x is None else {**given, "x": x}, operators)
         check_regular(self.node, value, (q, *given.values(), *([] if x is None else [x])))
         return value[..., None] if self.node.codomain == SCALARS else value  # as many rows as its matrix has
 
-    def _swept(self, model: Model, q: Any, given: Mapping[str, Any], operators: Mapping[str, Any]) -> np.ndarray:
+    def _run_sweeps(self, model: Model, q: Any, given: Mapping[str, Any], operators: Mapping[str, Any]) -> np.ndarray:
         """The value, by the program's sweeps over the links."""
         program = derived_program((("y", self.node),), self.symbols, self.setting, False, self.form)
         return Evaluation(program, model, self.symbols.frames or (), operators)(q, given)["y"]
 
-    def _bound(self) -> Model:
+    def _model_or_raise(self) -> Model:
         if self.model is None:
             raise StatementError(
                 f"{self.show()} is abstract: it has no robot to be evaluated for. Bind it: ps.algebra(model, frames=…)."
@@ -381,5 +381,5 @@ def _is_number(number: object) -> bool:
     return isinstance(number, Real) and not isinstance(number, bool) and isfinite(number)
 
 
-def _told(thing: object) -> str:
+def _text_of(thing: object) -> str:
     return thing.show() if isinstance(thing, Expression) else repr(thing)[:60]

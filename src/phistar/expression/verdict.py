@@ -74,7 +74,7 @@ def between_same_spaces(left: Node, right: Node) -> tuple[Node, Node]:
     return left, right
 
 
-def refuted(left: Node, right: Node, mechanisms: Iterable[Mechanism]) -> Counterexample | None:
+def find_counterexample(left: Node, right: Node, mechanisms: Iterable[Mechanism]) -> Counterexample | None:
     """A mechanism on which two statements differ, or None; where one of them does not exist nothing is said."""
     for case in mechanisms:
         try:

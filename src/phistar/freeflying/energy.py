@@ -10,7 +10,7 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.freeflying.free_base import check_free_base
-from phistar.identities.two_way_laws import joint_forces, moved_by_joints
+from phistar.identities.two_way_laws import joint_forces, joint_motions
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
@@ -32,7 +32,7 @@ def momentum_at_base(s: Symbols) -> Node:
 
 def joint_momentum_at_base(s: Symbols) -> Node:
     """π_fφ(rH* + ℰφS)N*: what the joints' rates add to it while the base keeps still."""
-    motions, rotors = moved_by_joints(s)
+    motions, rotors = joint_motions(s)
     return s.pi_f @ s.phi @ (s.r @ motions + rotors)
 
 
@@ -190,7 +190,7 @@ class Energy(NamedTuple):
     articulated: Array
 
 
-def _articulated(s: Symbols) -> Node:
+def _articulated_energy(s: Symbols) -> Node:
     forces = joint_forces(s, s.H.T @ s.v, s.E_phi @ s.S @ s.v)
     return HALF * (s.v.T @ (forces + s.A @ s.v))
 
@@ -199,7 +199,7 @@ def _articulated(s: Symbols) -> Node:
     lambda s: {
         "momentum": momentum_at_base(s),
         "velocity": whole_mass(s).inv @ momentum_at_base(s),
-        "articulated": _articulated(s),
+        "articulated": _articulated_energy(s),
     },
     form=AS_WRITTEN,
 )

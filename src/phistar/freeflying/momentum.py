@@ -166,11 +166,11 @@ def center_of_mass_frame(model: Model, q: Any, v: Any) -> CenterOfMassFrame:
         times(turn, linear) / mass,
         world_inertia,
         world_spin,
-        _solved(world_inertia, world_spin),
+        _solve(world_inertia, world_spin),
     )
 
 
-def _solved(inertia: np.ndarray, spin: np.ndarray) -> np.ndarray:
+def _solve(inertia: np.ndarray, spin: np.ndarray) -> np.ndarray:
     """I⁻¹L by the cross products of I's columns, on floats and on traced numbers."""
     x, y, z = (inertia[..., :, i] for i in range(3))
     rows = [cross(y, z), cross(z, x), cross(x, y)]

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from phistar.backends.code.native import Arrays
-from phistar.backends.code.native_dual import changes, valued
+from phistar.backends.code.native_dual import changes, value_functions
 from phistar.constraints.columns import CONTACTS, POINT, SHAPE_A, SHAPE_B
 from phistar.geometry.box_pairs import BOX_PAIRS
 from phistar.geometry.broad_phase import meet_plane, meet_shape
@@ -92,4 +92,4 @@ def place_change_loops() -> tuple[Callable[..., Any], ...]:
     """The loops of `change_places`, which comes last; made where they are wanted, since most runs want none."""
     pairs = (*ROUND_PAIRS, *BOX_PAIRS, *HULL_PAIRS, meet_plane, meet_shape)
     made = changes(pairs, {"report": "report_d"}, VARYING)
-    return pair_law, *valued(pairs), report_d, *made, twist_shape, change_places
+    return pair_law, *value_functions(pairs), report_d, *made, twist_shape, change_places

@@ -29,7 +29,7 @@ def round_plane(m: Arrays, a: int, b: int) -> None:
         report(m, a, b, gap, x - away * nx, y - away * ny, z - away * nz, nx, ny, nz)
 
 
-def clamped(x: float, half: float) -> float:
+def clamp(x: float, half: float) -> float:
     return min(max(x, -half), half)
 
 
@@ -49,10 +49,10 @@ def round_round(m: Arrays, a: int, b: int) -> None:
             spheres(m, a, b, low, sign * (low + pa))
             spheres(m, a, b, high, sign * (high + pa))
             return
-    s = clamped((along * pb - pa) / across, ha) if across > 1e-8 else clamped(-pa, ha)
-    t = clamped(along * s + pb, hb)
-    s = clamped(along * t - pa, ha)
-    t = clamped(along * s + pb, hb)
+    s = clamp((along * pb - pa) / across, ha) if across > 1e-8 else clamp(-pa, ha)
+    t = clamp(along * s + pb, hb)
+    s = clamp(along * t - pa, ha)
+    t = clamp(along * s + pb, hb)
     spheres(m, a, b, s, t)
 
 
@@ -162,4 +162,4 @@ def ball_box(m: Arrays, a: int, b: int, t: float) -> None:
     report(m, a, b, gap, px, py, pz, nx, ny, nz)
 
 
-ROUND_PAIRS = (*(round_plane, clamped, round_round, spheres, excess, slope, nearest_on, round_box, ball_box),)
+ROUND_PAIRS = (*(round_plane, clamp, round_round, spheres, excess, slope, nearest_on, round_box, ball_box),)

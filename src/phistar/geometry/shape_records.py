@@ -91,7 +91,7 @@ def record_of(shape: Shape) -> ShapeRecord:
         case Cylinder(radius=radius, length=length):
             return _prism(radius, length)
         case Ellipsoid(radii=radii):
-            return _faceted(np.asarray(radii, dtype=float))
+            return _ellipsoid_hull(np.asarray(radii, dtype=float))
         case Plane():
             return ShapeRecord(HALFSPACE, (0.0, 0.0, 0.0), FAR)
     raise ModelError(
@@ -108,7 +108,7 @@ def _prism(radius: float, length: float) -> ShapeRecord:
     return ShapeRecord(HULL, (0.0, 0.0, 0.0), float(np.hypot(radius, length / 2)), points)
 
 
-def _faceted(radii: np.ndarray) -> ShapeRecord:
+def _ellipsoid_hull(radii: np.ndarray) -> ShapeRecord:
     """An ellipsoid as a hull of corners on it, SIDES around and half as many from pole to pole."""
     turn, rise = np.meshgrid(
         2.0 * np.pi * np.arange(SIDES) / SIDES, np.pi * np.arange(1, SIDES // 2) / (SIDES // 2), indexing="ij"

@@ -95,7 +95,7 @@ def captured_inertia(
         left, right = np.concatenate([-Y, np.broadcast_to(np.eye(6), (len(Y), 6, 6))], axis=-1), rest
     else:
         left, right = -Y, rest - np.asarray(total, dtype=float)
-    seen = _seen_from_base(model, place)
+    seen = _base_momentum_map(model, place)
     left, right = seen @ left, np.matmul(seen, right[..., None])[..., 0]
     told = np.eye(6) if noise is None else np.diag(np.broadcast_to(np.asarray(noise, dtype=float), (6,)) ** 2)
     if not (np.diag(told) > 0.0).all():
@@ -106,13 +106,13 @@ def captured_inertia(
         if noise is None:
             full = values if total is not None else np.concatenate([values, _other(gram, side, values)])
             told = np.cov((right - left @ full).T) + 1e-24 * np.eye(6)
-    own = Compressed(*_reduced(gram, side), 1, np.zeros(10, bool), believed, spread).fit()
+    own = Compressed(*_eliminate_momentum(gram, side), 1, np.zeros(10, bool), believed, spread).fit()
     whole = np.mean(rest + Y @ own, axis=0) if total is None else np.asarray(total, dtype=float)
     spreads, body_inertia = np.sqrt(np.diag(covariance)), Inertia.from_parameters(own)
     return CapturedBody(body_inertia, values, spreads, covariance, whole, np.sqrt(np.diag(told)), tuple(unseen))
 
 
-def _seen_from_base(model: Model, q: np.ndarray) -> np.ndarray:
+def _base_momentum_map(model: Model, q: np.ndarray) -> np.ndarray:
     """(T, 6, 6): momentum about the world's origin to that about the first body's, in its axes, where the noise of
     rates is the same at all times."""
     pose = forward_kinematics(model, q, model.bodies[0].name)
@@ -146,7 +146,7 @@ def _normal(left: np.ndarray, right: np.ndarray, noise: np.ndarray) -> tuple[np.
     return weighted.T @ weighted, weighted.T @ (right @ weight.T).reshape(-1)
 
 
-def _reduced(gram: np.ndarray, side: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _eliminate_momentum(gram: np.ndarray, side: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The normal equations of the ten parameters alone, the momentum eliminated where it is unknown."""
     if len(side) == 10:
         return gram, side
@@ -161,7 +161,7 @@ def _other(gram: np.ndarray, side: np.ndarray, values: np.ndarray) -> np.ndarray
 
 def _least_squares(gram: np.ndarray, side: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Ten parameters, their covariance, and the names of those that are not shown, which stay at zero."""
-    own, right = _reduced(gram, side)
+    own, right = _eliminate_momentum(gram, side)
     scale = 1.0 / np.sqrt(np.maximum(np.diag(own), 1e-300))
     values, vectors = np.linalg.eigh(own * scale[:, None] * scale)
     if not np.diag(own).max() > 0.0:

@@ -69,11 +69,13 @@ class Fit:
         """Joint forces (…, nv) of a motion, friction and motors included."""
         model = self.model
         given = model.checked_q(q), model.checked(v, model.nv, "v"), model.checked(a, model.nv, "a")
-        return self.columns.table(*given) @ np.array(list(self.parameters.values())) + self.columns.known(given[2])
+        return self.columns.table(*given) @ np.array(list(self.parameters.values())) + self.columns.known_forces(
+            given[2]
+        )
 
     def error(self, q: Any, v: Any, a: Any, tau: Any) -> ErrorReport:
         """How far the fitted robot is from a log that it was not fitted to."""
-        log = _checked(self.model, q, v, a, tau)
+        log = _check_log(self.model, q, v, a, tau)
         rest = log[3] - self.predict(*log[:3])
         rms, spread = np.sqrt(np.mean(rest**2, axis=0)), np.std(log[3], axis=0)
         return ErrorReport(rms, rest.mean(axis=0), rms / np.maximum(spread, 1e-300), len(rest))
@@ -127,12 +129,12 @@ def fit(
     (True, ())
     """
     check_robot("fit", (model,))
-    place, rates, speeds, forces = log = _checked(model, q, v, a, tau)
+    place, rates, speeds, forces = log = _check_log(model, q, v, a, tau)
     columns = Columns(model, tuple(terms))
     base = base_of(columns)
     if len(log[0]) * model.nv < 2 * len(base):
         raise ShapeError(f"{len(log[0])} samples say too little of {len(base)} base parameters; log more.")
-    grams = _grams(columns, place, rates, speeds, forces - columns.known(speeds))
+    grams = _grams(columns, place, rates, speeds, forces - columns.known_forces(speeds))
     if motion_noise is not None:
         grams = without_motion_noise(grams, columns, (place, rates, speeds), motion_noise)
     weights = _weights(model, grams, base, noise, len(log[0]))
@@ -144,14 +146,16 @@ def fit(
             model.name,
             ", ".join(unexcited),
         )
-    made = Compressed(gram[:-1, :-1], gram[:-1, -1], columns.bodies, columns.bounded, columns.told, spread).fit()
+    made = Compressed(
+        gram[:-1, :-1], gram[:-1, -1], columns.bodies, columns.is_nonnegative, columns.model_values, spread
+    ).fit()
     named = dict(zip(columns.names, made.tolist(), strict=True))
     deviations = np.sqrt(np.diag(covariance))
     left = np.sqrt(1.0 / weights)
-    return Fit(_fitted(columns, made), named, base, values, deviations, covariance, left, unexcited, columns)
+    return Fit(_model_with(columns, made), named, base, values, deviations, covariance, left, unexcited, columns)
 
 
-def _checked(model: Model, q: Any, v: Any, a: Any, tau: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _check_log(model: Model, q: Any, v: Any, a: Any, tau: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     rates, speeds = model.checked(v, model.nv, "v"), model.checked(a, model.nv, "a")
     log = model.checked_q(q), rates, speeds, model.checked(tau, model.nv, "tau")
     for name, array in zip(("q", "v", "a", "tau"), log, strict=True):
@@ -228,7 +232,7 @@ def _least_squares(gram: np.ndarray, base: BaseParameters) -> tuple[np.ndarray, 
     return inverse @ gram[base.columns, -1], inverse, names
 
 
-def _fitted(columns: Columns, made: np.ndarray) -> Model:
+def _model_with(columns: Columns, made: np.ndarray) -> Model:
     """The model with these parameters."""
     model, count = columns.model, 10 * columns.bodies
     inertias = {body.name: Inertia.from_parameters(made[10 * k : 10 * k + 10]) for k, body in enumerate(model.bodies)}

@@ -83,11 +83,11 @@ def base_of(columns: Columns) -> BaseParameters:
     mixed[np.abs(mixed) * scale[chosen][:, None] < 1e-9 * scale[rest]] = 0.0
     grouping[:, rest] = mixed
     ascending = np.argsort(chosen)
-    names = tuple(_said(grouping[i], int(chosen[i]), columns.names) for i in ascending)
+    names = tuple(_combination_text(grouping[i], int(chosen[i]), columns.names) for i in ascending)
     unseen = tuple(name for i, name in enumerate(columns.names) if i not in set(seen.tolist()))
     return BaseParameters(names, grouping[ascending], chosen[ascending], tuple(columns.names), unseen)
 
 
-def _said(row: np.ndarray, own: int, names: list[str]) -> str:
+def _combination_text(row: np.ndarray, own: int, names: list[str]) -> str:
     others = [f"{'−' if row[i] < 0 else '+'} {abs(row[i]):.4g} {names[i]}" for i in np.flatnonzero(row) if i != own]
     return " ".join([names[own], *others])

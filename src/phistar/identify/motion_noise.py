@@ -38,10 +38,10 @@ def without_motion_noise(
         moved = [x + size * rng.normal(size=x.shape) for x, size in zip(here, sizes, strict=True)]
         off = np.swapaxes(columns.table(*moved) - plain, 0, 1)
         added[:, :-1, :-1] += np.matmul(np.swapaxes(off, -1, -2), off) * (count / len(rows) / DRAWS)
-    return np.stack([_reduced(gram, extra) for gram, extra in zip(grams, added, strict=True)])
+    return np.stack([_subtract_bounded(gram, extra) for gram, extra in zip(grams, added, strict=True)])
 
 
-def _reduced(gram: np.ndarray, extra: np.ndarray) -> np.ndarray:
+def _subtract_bounded(gram: np.ndarray, extra: np.ndarray) -> np.ndarray:
     """G − C, no direction of it below LEFT of what G has there."""
     scale = 1.0 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
     values, vectors = np.linalg.eigh(gram * scale[:, None] * scale)

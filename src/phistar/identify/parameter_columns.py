@@ -51,12 +51,12 @@ class Columns:
             [regressor(self.model, q, v, a), *(made[t][..., None] * unit for t in self.terms)], axis=-1
         )
 
-    def known(self, a: np.ndarray) -> np.ndarray:
+    def known_forces(self, a: np.ndarray) -> np.ndarray:
         """Joint forces that are not fitted: those of the model's armature, where it is none of the terms."""
         return 0.0 * a if "armature" in self.terms else self.model.armature * a
 
     @cached_property
-    def told(self) -> np.ndarray:
+    def model_values(self) -> np.ndarray:
         """π (p,) as the model has it; offsets are zero."""
         model = self.model
         of_joints = {"armature": model.armature, "offset": np.zeros(model.nv)}
@@ -66,7 +66,7 @@ class Columns:
         return np.concatenate([*inertias, *(of_joints[term] for term in self.terms)])
 
     @cached_property
-    def bounded(self) -> np.ndarray:
+    def is_nonnegative(self) -> np.ndarray:
         """Which parameters (p,) of joints cannot be negative."""
         of_joints = [np.full(self.model.nv, term != "offset") for term in self.terms]
         return np.concatenate([np.zeros(10 * self.bodies, bool), *of_joints])

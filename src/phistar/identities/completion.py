@@ -58,8 +58,8 @@ class Rules:
 Found = tuple[Fraction, Word, Rule, Word]
 
 
-def reduced(terms: Mapping[Word, Fraction], rules: Rules, found: list[Found] | None = None) -> Terms:
-    """The normal form: no word contains a left side; what was used is told to `found`."""
+def reduce_terms(terms: Mapping[Word, Fraction], rules: Rules, found: list[Found] | None = None) -> Terms:
+    """The normal form: no word contains a left side; the rules used are appended to `found`."""
     done: Terms = {}
     waiting = dict(terms)
     for _ in range(MOST_STEPS):
@@ -111,7 +111,7 @@ def complete(laws: Iterable[Instance], order: Order, limit: int = MOST_RULES) ->
     while queue.waiting:
         terms, why = queue.pop()
         found: list[Found] = []
-        left = reduced(terms, known, found)
+        left = reduce_terms(terms, known, found)
         work += 1 + len(found)
         if work > MOST_WORK or len(rules) >= limit:
             raise TooMany
@@ -199,4 +199,4 @@ def overlaps(one: Rule, two: Rule) -> Iterator[tuple[Terms, Uses]]:
 
 
 def reduces_to_zero(node: Node, rules: Rules) -> bool:
-    return not reduced(dict(expand(node).terms), rules)
+    return not reduce_terms(dict(expand(node).terms), rules)

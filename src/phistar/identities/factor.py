@@ -36,7 +36,7 @@ def _factor(terms: Terms, like: Polynomial) -> Node:
         inside, u, letter, v = split
         sign = -1 if _begins_with_minus_one(v) else 1
         right = _factor({word: sign * c for word, c in v.items()}, _right_of(letter, like))
-        grouped = scale_by(sign, product(_factor(u, _left_of(letter, like)), letter, right))
+        grouped = scale_by(sign, product(_factor(u, _zero_left_of(letter, like)), letter, right))
         rest = {word: c for word, c in terms.items() if word not in inside}
         return summation([(1, grouped), (1, _factor(rest, like))]) if rest else grouped
     return summation([(1, _factor(group, like)) for group in _groups(terms)])
@@ -57,7 +57,7 @@ def _between(word: Word, left: int, right: int, like: Polynomial) -> Polynomial:
     return Polynomial({}, source, target)
 
 
-def _left_of(letter: Node, like: Polynomial) -> Polynomial:
+def _zero_left_of(letter: Node, like: Polynomial) -> Polynomial:
     return Polynomial({}, letter.codomain, like.target)
 
 

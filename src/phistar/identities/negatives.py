@@ -21,7 +21,7 @@ def with_shared_negatives(roots: Iterable[Value]) -> list[Value]:
     made: dict[Value, Value] = {}
     known: dict[Key, Value] = {}
     for value in dict.fromkeys(value for root in roots for value in walk(root)):
-        made[value] = _shared(_rebuilt(value, made), known)
+        made[value] = _share(_rebuilt(value, made), known)
     return [made[root] for root in roots]
 
 
@@ -33,7 +33,7 @@ def _negative(key: Key) -> Key:
     return frozenset((inner, -c) for inner, c in key)
 
 
-def _shared(value: Value, known: dict[Key, Value]) -> Value:
+def _share(value: Value, known: dict[Key, Value]) -> Value:
     """Minus an earlier sum, where there is one."""
     if not isinstance(value, Total) or len(value.terms) < 2:
         return value
@@ -45,13 +45,13 @@ def _shared(value: Value, known: dict[Key, Value]) -> Value:
     return value
 
 
-def _pulled(value: Value) -> tuple[Fraction, Value]:
+def _pull(value: Value) -> tuple[Fraction, Value]:
     if isinstance(value, Total) and len(value.terms) == 1:
         return value.terms[0]
     return ONE, value
 
 
-def _scaled(scale: Fraction, value: Value) -> Value:
+def _scale(scale: Fraction, value: Value) -> Value:
     return value if scale == 1 else total([(scale, value)], value.space)  # type: ignore[attr-defined]
 
 
@@ -59,19 +59,19 @@ def _rebuilt(value: Value, made: dict[Value, Value]) -> Value:
     """A value with its arguments replaced, their signs pulled out."""
     match value:
         case Apply(letter=letter, argument=argument):
-            scale, inner = _pulled(made[argument])
-            return _scaled(scale, Apply(letter, inner))
+            scale, inner = _pull(made[argument])
+            return _scale(scale, Apply(letter, inner))
         case Total(terms=terms, space=space):
             return total([(c, made[inner]) for c, inner in terms], space)
         case Solve(matrix=matrix, argument=argument, space=space, symmetric=symmetric):
-            (over, whole), (scale, inner) = _pulled(made[matrix]), _pulled(made[argument])
-            return _scaled(scale / over, Solve(whole, inner, space, symmetric))
+            (over, whole), (scale, inner) = _pull(made[matrix]), _pull(made[argument])
+            return _scale(scale / over, Solve(whole, inner, space, symmetric))
         case Pairing(vector=vector, argument=argument):
-            (left, x), (right, y) = _pulled(made[vector]), _pulled(made[argument])
-            return _scaled(times(left, right), Pairing(x, y, value.space))
+            (left, x), (right, y) = _pull(made[vector]), _pull(made[argument])
+            return _scale(times(left, right), Pairing(x, y, value.space))
         case Bracketed(letter=letter, made_from=origin, argument=argument):
-            scale, inner = _pulled(made[argument])
-            return _scaled(scale, Bracketed(letter, origin, inner))  # named by its letter, so made as it says
+            scale, inner = _pull(made[argument])
+            return _scale(scale, Bracketed(letter, origin, inner))  # named by its letter, so made as it says
         case Operand() | Blocks():
             return value
     raise AssertionError(type(value))

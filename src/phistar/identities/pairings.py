@@ -19,7 +19,7 @@ def halfway(root: Value) -> Value:
     if not all(isinstance(x, Pairing) for _, x in terms):
         return root
     free = _velocities(walk(root)).values()
-    first = total([(c, _met(x.vector, x.argument)) for c, x in terms if isinstance(x, Pairing)], SCALARS)
+    first = total([(c, _meet(x.vector, x.argument)) for c, x in terms if isinstance(x, Pairing)], SCALARS)
     found = (root, first, _one_pairing(root), _one_pairing(first))
     return min(found, key=lambda value: sum(x not in free for x in walk(value)))
 
@@ -31,18 +31,18 @@ def _terms(value: Value) -> Terms:
     return [(c * d, x) for c, part in value.terms for d, x in _terms(part)]
 
 
-def _met(vector: Value, value: Value) -> Value:
+def _meet(vector: Value, value: Value) -> Value:
     """y*Xz as (X*y)*z, as far as X*y is there already."""
     if isinstance(value, Total):
         by: dict[Value, Terms] = {}
-        for c, part in ((c, _met(vector, part)) for c, part in value.terms):
+        for c, part in ((c, _meet(vector, part)) for c, part in value.terms):
             by.setdefault(part.vector if isinstance(part, Pairing) else part, []).append((c, part))
         return total([_beside(group) for group in by.values()], SCALARS)
     if isinstance(value, Apply) and value.argument is not ONE:
         moved, known = apply(adjoint(value.letter), vector), walk(value.argument)
         velocities = _velocities(known)
         if moved in known or moved in velocities:
-            return _met(velocities.get(moved, moved), value.argument)
+            return _meet(velocities.get(moved, moved), value.argument)
     return Pairing(vector, value)
 
 
@@ -73,7 +73,7 @@ def _one_pairing(root: Value) -> Value:
     if len(pairings) < max(len(terms), 2):
         return root
     for y in (x for x in walk(pairings[0][1].argument) if isinstance(x, Apply) and x.argument is not ONE):
-        moved = [_carried(x.vector, x.argument, y) for _, x in pairings]
+        moved = [_carry(x.vector, x.argument, y) for _, x in pairings]
         parts = [(c, x) for (c, _), x in zip(pairings, moved, strict=True) if x is not None]
         if len(parts) == len(pairings):
             scale, vector = pulled(total(parts, y.space))
@@ -83,7 +83,7 @@ def _one_pairing(root: Value) -> Value:
     return best
 
 
-def _carried(vector: Value, value: Value, to: Value) -> Value | None:
+def _carry(vector: Value, value: Value, to: Value) -> Value | None:
     """X*x of x*Xy, where the value is Xy."""
     while value is not to:
         if not isinstance(value, Apply) or value.argument is ONE:

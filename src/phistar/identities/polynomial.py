@@ -66,7 +66,7 @@ class Polynomial:
                 raise TooManyTerms
         return Polynomial(without_zeros(terms), other.source, self.target)
 
-    def scaled(self, scale: Fraction) -> Polynomial:
+    def scale(self, scale: Fraction) -> Polynomial:
         return Polynomial({w: scale * c for w, c in self.terms.items()}, self.source, self.target)
 
     def adjoint(self) -> Polynomial:
@@ -149,4 +149,4 @@ def ratio(left: Polynomial, right: Polynomial) -> Fraction | None:
         return None
     word = next(iter(right.terms))
     scale = left.terms[word] / right.terms[word]
-    return scale if left.same_as(right.scaled(scale)) else None
+    return scale if left.same_as(right.scale(scale)) else None

@@ -46,11 +46,11 @@ def push_through(node: Node) -> Rewrite | None:
         end = next(iter(ends))
         if len(ends) == 1 and isinstance(end, Inverse):
             rest = [(c, product(*(factors[:-1] if at else factors[1:]))) for c, factors in others]
-            return _pushed(node, end.of, unit[0], rest, right=bool(at))
+            return _push(node, end.of, unit[0], rest, right=bool(at))
     return None
 
 
-def _pushed(node: Inverse, y: Node, unit: Fraction, rest: list[Term], right: bool) -> Rewrite:
+def _push(node: Inverse, y: Node, unit: Fraction, rest: list[Term], right: bool) -> Rewrite:
     whole = summation([(unit, y), *rest])
     if right:
         split = product(y, inverse(whole))

@@ -37,16 +37,16 @@ def joint_forces(s: Symbols, y: Node, f: Node) -> Node:
     joint that carries the base gets zero."""
     inward = s.phi @ (s.r @ y + f)
     outward = s.phi_b @ (s.E_phi_b @ (s.r_b @ y - f) - s.E_s @ inward)
-    return s.H_f @ inward + s.H_b @ outward + _felt_by_rotors(s, y, inward)
+    return s.H_f @ inward + s.H_b @ outward + _rotor_momentum(s, y, inward)
 
 
-def _felt_by_rotors(s: Symbols, y: Node, inward: Node) -> Node:
+def _rotor_momentum(s: Symbols, y: Node, inward: Node) -> Node:
     """S*ℰφ*α: spinning rotors feel the angular acceleration of the link that carries them; zero without rotors."""
     base = (s.pi_f @ s.r @ s.pi_f.T).inv @ s.pi_f @ inward
     return s.S.T @ s.E_phi.T @ s.phi.T @ (y - s.pi_f.T @ base)
 
 
-def moved_by_joints(s: Symbols) -> tuple[Node, Node]:
+def joint_motions(s: Symbols) -> tuple[Node, Node]:
     """H*N* and ℰφSN*: the motions that joint rates give to links, and the momentum that rotors give to them."""
     return s.H.T @ s.N.T, s.E_phi @ s.S @ s.N.T
 
@@ -282,15 +282,15 @@ def two_way_decomposition(s: Symbols) -> Equation:
 @law("RJ2W eqs. 27, 16, Table 3")
 def joint_mass_matrix(s: Symbols) -> Equation:
     """ℳ_i = HR̄H* + A on the joints between links."""
-    return s.M_i, s.N @ (joint_forces(s, *moved_by_joints(s)) + s.A @ s.N.T)
+    return s.M_i, s.N @ (joint_forces(s, *joint_motions(s)) + s.A @ s.N.T)
 
 
 @law("RJ2W eqs. 27, 28", as_rule="never")
 def free_base_mass_matrix(s: Symbols) -> Equation:
     """What nothing holds gives way: the base link's rates eliminated; the rest is zero without rotors."""
-    y, f = moved_by_joints(s)
+    y, f = joint_motions(s)
     spin = s.H_f @ s.phi @ f - s.H_b @ s.phi_b @ (s.E_phi_b + s.E_s @ s.phi) @ f
-    felt = _felt_by_rotors(s, y, s.phi @ (s.r @ y + f))
+    felt = _rotor_momentum(s, y, s.phi @ (s.r @ y + f))
     return s.M_i, s.N @ (s.H @ free_base_kernel(s) @ s.H.T + s.A) @ s.N.T + s.N @ (spin + felt)
 
 

@@ -84,7 +84,7 @@ class _Derivative:
             case Sum(terms=terms):
                 return summation([(1, self.none(node)), *((c, self(term)) for c, term in terms)])
             case Product(factors=(letter, *others)):
-                return self.applied(letter, product(*others))
+                return self.product_rule(letter, product(*others))
             case Symbol():
                 return self.vector(node)
         raise StatementError(f"{node!r} is not a statement that laws differentiate.")
@@ -92,7 +92,7 @@ class _Derivative:
     def none(self, node: Node) -> Node:
         return zero(RATES, node.codomain)
 
-    def applied(self, letter: Node, x: Node) -> Node:
+    def product_rule(self, letter: Node, x: Node) -> Node:
         """∂(Lx) = (∂L)x + L∂x."""
         s = self.s
         if letter is s.B_v and x is s.V:
@@ -101,23 +101,23 @@ class _Derivative:
             return s.Psi_dot @ self(s.v) - s.V_J_tilde @ self(s.E_phi.T @ s.V)
         if letter is s.phi.T or letter is s.phi:  # one scan takes both parts
             return letter @ (self.crossing(s.E_phi.T if letter is s.phi.T else s.E_phi, letter @ x) + self(x))
-        return self.moved(letter, x) + letter @ self(x)
+        return self.of_operator(letter, x) + letter @ self(x)
 
-    def moved(self, node: Node, x: Node) -> Node:
+    def of_operator(self, node: Node, x: Node) -> Node:
         """(∂X)x of an operator X and a vector x that is held."""
         nothing = zero(RATES, node.codomain)
         match node:
             case Identity():
                 return nothing
             case Sum(terms=terms):
-                return summation([(1, nothing), *((c, self.moved(term, x)) for c, term in terms)])
+                return summation([(1, nothing), *((c, self.of_operator(term, x)) for c, term in terms)])
             case Adjoint(of=Sum(terms=terms)):
-                return summation([(1, nothing), *((c, self.moved(adjoint(term), x)) for c, term in terms)])
+                return summation([(1, nothing), *((c, self.of_operator(adjoint(term), x)) for c, term in terms)])
             case Product(factors=(first, *others)):
                 rest = product(*others)
-                return self.moved(first, rest @ x) + first @ self.moved(rest, x)
+                return self.of_operator(first, rest @ x) + first @ self.of_operator(rest, x)
             case Inverse(of=inner):
-                return -(node @ self.moved(inner, node @ x))
+                return -(node @ self.of_operator(inner, node @ x))
         return self.moved_letter(node, x)
 
     def moved_letter(self, letter: Node, x: Node) -> Node:
@@ -136,10 +136,10 @@ class _Derivative:
         if plain is s.B:
             return self.frames(letter, x)
         if name in BRACKETS and not starred:
-            return self.bracketed(plain, x)
+            return self.of_bracket(plain, x)
         if name in _DEFINED:
             made = _DEFINED[name](s.with_pair(*plain.of) if len(plain.of) >= 2 else s)
-            return self.moved(adjoint(made) if starred else made, x)
+            return self.of_operator(adjoint(made) if starred else made, x)
         raise StatementError(f"No law says how {letter!r} changes with the motion.")
 
     def frames(self, letter: Node, x: Node) -> Node:
@@ -152,7 +152,7 @@ class _Derivative:
             return -(frame_sweep(letter @ x) @ path)
         return letter @ frame_sweep(x) @ path
 
-    def bracketed(self, letter: Symbol, x: Node) -> Node:
+    def of_bracket(self, letter: Symbol, x: Node) -> Node:
         """(∂y~)x = −x~∂y, (∂F^)x = −x~*∂F, (∂Θ)x = −[x]∘∂y."""
         changed = self(letter.of[0])
         if letter.name == FRAME_TURN:
@@ -168,10 +168,10 @@ class _Derivative:
         if self.by != PLACE:
             return zero(RATES, shift.codomain)
         if isinstance(shift, Adjoint):
-            return self.turned(shift @ x)
+            return self.of_joint_axes(shift @ x)
         return shift @ self.bracket(x, force=True) @ self.s.H.T
 
-    def turned(self, motion: Node) -> Node:
+    def of_joint_axes(self, motion: Node) -> Node:
         """x~H*, by θ alone: a motion that comes from the parent's side of a joint."""
         return self.bracket(motion) @ self.s.H.T if self.by == PLACE else self.none(motion)
 
@@ -190,7 +190,7 @@ class _Derivative:
             first = self.crossing(s.E_phi.T, s.V) + s.H.T @ self(s.v)
             return s.phi.T @ first
         if symbol is s.alpha:
-            above = self.turned(s.E_phi.T @ s.alpha + s.E.T @ s.a_g)
+            above = self.of_joint_axes(s.E_phi.T @ s.alpha + s.E.T @ s.a_g)
             return s.phi.T @ (above + s.H.T @ self(s.acceleration) + self(s.Psi_dot @ s.v))
         if symbol.name == "C" and s.rotors:
             raise StatementError(f"No law says how {symbol!r} changes with the moments of geared rotors in it.")

@@ -61,7 +61,7 @@ def load(
     Raises
     ------
     FileError
-        The file cannot be read; file and line are told.
+        The file cannot be read; the message names file and line.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def assemble(model: Model, q_guess: Any, locked: Sequence[str] = (), attempts: i
     check_robot("assemble", (model,))
     q_guess = _guess(model.checked_q(q_guess, "q_guess"), "q_guess")
     free = _free(model, locked)
-    result = [_assembled(model, q, free, attempts, seed) for q in q_guess.reshape(-1, model.nq)]
+    result = [_assemble(model, q, free, attempts, seed) for q in q_guess.reshape(-1, model.nq)]
     return np.reshape(result, q_guess.shape)
 
 
@@ -104,7 +104,7 @@ def assemblies(
         return [q_guess]
     free, found, ends = _free(model, locked), [], []
     for start in _starts(model, q_guess, free, attempts, seed):
-        q, size = _descended(model, start, free)
+        q, size = _descend(model, start, free)
         ends.append((size, q))
         known = any(np.max(np.abs(_apart(model, q, other)), initial=0.0) < SAME for other in found)
         if size <= _tolerance(model) and not known:
@@ -151,7 +151,7 @@ def assemble_velocity(model: Model, q: Any, v_guess: Any, locked: Sequence[str] 
         if np.max(np.abs(left)) > 1e-9 * max(1.0, np.max(np.abs(v[index]))):
             name, size = _worst(model, left)
             raise ModelError(
-                f"With {_listed(locked)} locked, {model.name} cannot move with the rates given: the loop '{name}' "
+                f"With {_quoted_list(locked)} locked, {model.name} cannot move with the rates given: the loop '{name}' "
                 f"would open at {size:.3g} per second. Lock fewer joints, or give rates that agree."
             )
     return v
@@ -169,12 +169,12 @@ def closure_rows(model: Model, q: np.ndarray) -> tuple[Array, Array]:
     return found.residual, rows
 
 
-def _assembled(model: Model, q: np.ndarray, free: np.ndarray, attempts: int, seed: int) -> np.ndarray:
+def _assemble(model: Model, q: np.ndarray, free: np.ndarray, attempts: int, seed: int) -> np.ndarray:
     if not model.loops:
         return q
     ends = []
     for start in _starts(model, q, free, attempts, seed):
-        ends.append(_descended(model, start, free))
+        ends.append(_descend(model, start, free))
         if ends[-1][1] <= _tolerance(model):
             return ends[-1][0]
     locked = [joint.name for joint in model.joints if not free[joint.v_slice].any()]
@@ -191,7 +191,7 @@ def _starts(model: Model, q: np.ndarray, free: np.ndarray, attempts: int, seed: 
         yield model.integrate(q, moved * rng.uniform(-1.0, 1.0, model.nv) * np.pi * (k + 1) / max(attempts, 1))
 
 
-def _descended(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:
+def _descend(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:
     """Where the damped iteration ends, and the largest residual there."""
     damping, best = 1e-3, q
     found, rows = closure_rows(model, q)
@@ -249,9 +249,9 @@ def _open(model: Model, q: np.ndarray, free: np.ndarray, locked: Sequence[str]) 
     name, _ = _worst(model, found)
     loop = model.loop(name)
     gap = found[loop_slices(model)[name]]
-    held = f" with {_listed(locked)} locked" if len(locked) else ""
+    held = f" with {_quoted_list(locked)} locked" if len(locked) else ""
     return ModelError(
-        f"{model.name} cannot be assembled{held}: the loop '{name}' {_ends(loop)} stays open by {_measured(loop, gap)} "
+        f"{model.name} cannot be assembled{held}: the loop '{name}' {_ends(loop)} stays open by {_gap_text(loop, gap)} "
         f"at best. Check lengths and placements, lock fewer joints, or start from another guess."
     )
 
@@ -268,7 +268,7 @@ def _ends(loop: Loop | CoupledJoints) -> str:
     return f"(the coupling of '{loop.joint_a}')"
 
 
-def _measured(loop: Loop | CoupledJoints, gap: np.ndarray) -> str:
+def _gap_text(loop: Loop | CoupledJoints, gap: np.ndarray) -> str:
     if not isinstance(loop, Loop):
         return f"{abs(gap[0]):.3g}"
     angular = loop.rows - linear_rows(loop)
@@ -308,5 +308,5 @@ def _tolerance(model: Model) -> float:
     return CLOSED * max(1.0, float(np.sum(sizes)))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _quoted_list(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names) or "no joint"

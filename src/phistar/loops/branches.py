@@ -49,7 +49,7 @@ def _branch(model: Model, frames: tuple[str, ...], chosen: np.ndarray) -> Branch
     )
 
 
-def joined(
+def join_branches(
     model: Model, frames: tuple[str, ...], parts: list[tuple[Branch, dict[str, np.ndarray]]]
 ) -> dict[str, np.ndarray]:
     """The free motion of the whole from those of its branches: accelerations (…, nv), vectors at frames (…, 6f), and

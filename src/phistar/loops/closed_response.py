@@ -33,11 +33,15 @@ from phistar.spatial import times, transposed
 from phistar.stated import states
 
 
-def _smoothed(s: Symbols) -> Node:
+def _smoothed_innovations(s: Symbols) -> Node:
     return s.whitening.T @ s.D.inv @ s.T
 
 
-@states(lambda s: {"rates": _smoothed(s)} | ({} if s.frames == () else {"at_frames": s.J @ _smoothed(s)}))
+@states(
+    lambda s: (
+        {"rates": _smoothed_innovations(s)} | ({} if s.frames == () else {"at_frames": s.J @ _smoothed_innovations(s)})
+    )
+)
 def swept_outward(model: Model, q: Any, innovations: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
     """(I − HψK)*D⁻¹ε (…, nv), and J times that (…, 6f): the accelerations of innovations."""
     return swept_outward.evaluate_all(model, q, {"T": innovations}, frames)
@@ -54,21 +58,21 @@ class Held(NamedTuple):
     drift: np.ndarray
 
 
-def held(model: Model, q: Any, v: Any, frames: tuple[str, ...]) -> Held:
+def closures_at(model: Model, q: Any, v: Any, frames: tuple[str, ...]) -> Held:
     """The closures at a state, on floats (…, n) or traced scalars (n,); compiled where the robot is short."""
     if is_traced(q, v) or not model.nv:
-        return _held(model, q, v, frames)
-    recorded = model.kept(("held", frames), lambda: _compiled(frames))
+        return _closures_at(model, q, v, frames)
+    recorded = model.kept(("held", frames), lambda: _compile_closures(frames))
     if not recorded.fits(model):
-        return _held(model, q, v, frames)
+        return _closures_at(model, q, v, frames)
     with np.errstate(invalid="ignore"):  # a NaN spoils its own row
         made = Held(*recorded(model, q, v))
     return made if frames else made._replace(at_frames=made.at_frames[..., :0])
 
 
-def _compiled(frames: tuple[str, ...]) -> Recorded:
+def _compile_closures(frames: tuple[str, ...]) -> Recorded:
     def flat(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
-        made = _held(model, q, v, frames)
+        made = _closures_at(model, q, v, frames)
         return made if frames else made._replace(at_frames=np.zeros((row_count(model), 1)))
 
     def shapes(model: Model) -> tuple[tuple[int, ...], ...]:
@@ -82,7 +86,7 @@ def _compiled(frames: tuple[str, ...]) -> Recorded:
     return recorded
 
 
-def _held(model: Model, q: Any, v: Any, frames: tuple[str, ...]) -> Held:
+def _closures_at(model: Model, q: Any, v: Any, frames: tuple[str, ...]) -> Held:
     tree, ends = model.tree, loop_frames(model)
     moved = frame_acceleration(tree, q, v, np.zeros(model.nv), ends)
     motions = {frame: moved["motion"][..., 6 * i : 6 * i + 6] for i, frame in enumerate(ends)}
@@ -114,21 +118,21 @@ def _as_given(array: Any) -> np.ndarray:
 
 def closed_mass_matrix_inverse(model: Model, q: Any) -> np.ndarray:
     """ℳ_c⁻¹, (…, nv, nv): the joint accelerations that joint forces add while every loop stays closed."""
-    made = held(model, q, np.zeros(model.nv), ())
+    made = closures_at(model, q, np.zeros(model.nv), ())
     whole = stated_inverse(model.tree, q) - np.matmul(transposed(made.rates), np.matmul(_inverse(made), made.rates))
     return _as_given(0.5 * (whole + transposed(whole)))
 
 
 def closed_response(model: Model, q: Any, tau: Any, f_ext: Forces) -> np.ndarray:
     """ℳ_c⁻¹(T + J*f), (…, nv)."""
-    made, load = held(model, q, np.zeros(model.nv), ()), with_load(model.tree, q, tau, f_ext)
+    made, load = closures_at(model, q, np.zeros(model.nv), ()), with_load(model.tree, q, tau, f_ext)
     pulled = times(_inverse(made), times(made.rates, np.asarray(load)))
     return _as_given(force_response(model.tree, q, tau, f_ext) - times(transposed(made.rates), pulled))
 
 
 def closed_mobility(model: Model, q: Any, frames: tuple[str, ...]) -> np.ndarray:
     """Ω_c, (…, 6m, 6m)."""
-    made = held(model, q, np.zeros(model.nv), frames)
+    made = closures_at(model, q, np.zeros(model.nv), frames)
     return _as_given(_symmetric_difference(stated_mobility(model.tree, q, frames), made))
 
 
@@ -139,7 +143,7 @@ def _symmetric_difference(whole: np.ndarray, made: Held) -> np.ndarray:
 
 def closed_task_mobility(model: Model, q: Any, v: Any, frames: tuple[str, ...]) -> TaskMobility:
     """Ω_c, Ω_c c and Ω_c g."""
-    tree, made = model.tree, held(model, q, v, frames)
+    tree, made = model.tree, closures_at(model, q, v, frames)
     whole, weight = stated_task_mobility(tree, q, v, frames), np.asarray(gravity_load(tree, q))
     coriolis = np.asarray(bias(tree, q, v)) - weight
     inverse, down = _inverse(made), transposed(made.at_frames)

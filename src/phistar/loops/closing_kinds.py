@@ -29,7 +29,7 @@ class JointKinds:
         kinds: dict[Hashable, tuple[Any, list[int]]] = {}
         turns = np.stack([turn_to_axis(joint.kind, ("axis",)) for joint in model.joints])
         for number, joint in enumerate(model.joints):
-            kinds.setdefault(joint_key(joint.kind, ("axis",)), (turned_to_axis(joint.kind, ("axis",)), []))[1].append(
+            kinds.setdefault(joint_key(joint.kind, ("axis",)), (kind_about_z(joint.kind, ("axis",)), []))[1].append(
                 number
             )
         placed = np.stack([body.placement.rotation for body in model.bodies])
@@ -85,7 +85,7 @@ def joint_key(kind: Any, directions: tuple[str, ...]) -> Hashable:
     return digest(type(kind).__name__, kind)
 
 
-def turned_to_axis(kind: Any, directions: tuple[str, ...]) -> Any:
+def kind_about_z(kind: Any, directions: tuple[str, ...]) -> Any:
     """The kind about z; a rod of length 1."""
     own = {field.name for field in fields(kind)}
     changed: dict[str, Any] = {name: Z for name in directions if name in own}

@@ -22,7 +22,7 @@ from phistar.backends.rolled.block_calls import (
     recorded_calls,
 )
 from phistar.loops import closing_steps as steps
-from phistar.loops.closing_kinds import DIRECTIONS, joint_key, turn_to_axis, turned_to_axis, vector_rows
+from phistar.loops.closing_kinds import DIRECTIONS, joint_key, kind_about_z, turn_to_axis, vector_rows
 from phistar.loops.closing_layout import ClosingLayout, closing_layout
 from phistar.loops.closing_steps import ANYWHERE, CutRows, Joining
 from phistar.loops.closure import linear_rows, loop_slices, row_count
@@ -39,7 +39,7 @@ AXIS = ("axis",)
 
 def closing_program(model: Model, name: str, most: int | None = None) -> CallProgram:
     """Record one of the programs; TooLong where its kinds have more than `most` instructions."""
-    return _TreeProgram(without_roundoff(model), name, CallRecorder(most)).recorded()
+    return _TreeProgram(without_roundoff(model), name, CallRecorder(most)).build()
 
 
 class _TreeProgram:
@@ -48,9 +48,9 @@ class _TreeProgram:
     def __init__(self, model: Model, name: str, record: CallRecorder) -> None:
         self.model, self.name, self.record = model, name, record
         self.layout, self.far = closing_layout(model), reach(model) ** 2
-        self.kinds = [(turned_to_axis(x.kind, AXIS), joint_key(x.kind, AXIS)) for x in model.joints]
+        self.kinds = [(kind_about_z(x.kind, AXIS), joint_key(x.kind, AXIS)) for x in model.joints]
         self.turns = [turn_to_axis(x.kind, AXIS) for x in model.joints] + [np.eye(3)]
-        self.q, self.v, self.tau = ([record.given(n) for n in sizes] for sizes in self._sizes())
+        self.q, self.v, self.tau = ([record.argument(n) for n in sizes] for sizes in self._sizes())
         self.world = known_block(np.concatenate([x.reshape(-1) for x in ANYWHERE]))
         self.placed, self.asked = list[Block](), list[list[Block]]()
 
@@ -62,11 +62,13 @@ class _TreeProgram:
     def columns(self) -> int:
         return 1 if self.moving else 2
 
-    def recorded(self) -> CallProgram:
+    def build(self) -> CallProgram:
         self._place()
         for loop in self.model.loops:
-            self.asked.append(self._coupled(loop) if isinstance(loop, CoupledJoints) else self._joined(loop))
-        outputs = self._rows() if self.name == ROWS else self._solved()
+            self.asked.append(
+                self._coupling_blocks(loop) if isinstance(loop, CoupledJoints) else self._cut_joint_blocks(loop)
+            )
+        outputs = self._rows() if self.name == ROWS else self._solve()
         return recorded_calls(self.record, [self.q, self.v, self.tau][: ARGUMENTS[self.name]], outputs)
 
     def _sizes(self) -> list[list[int]]:
@@ -81,23 +83,23 @@ class _TreeProgram:
         for k, body in enumerate(self.model.bodies):
             joint, key = self.kinds[k]
             above = self.turns[body.parent].T
-            turn, shift = _rounded(
+            turn, shift = _clean_constants(
                 [above @ body.placement.rotation @ self.turns[k], above @ body.placement.translation]
             )
             v = self.v[k] if self.name != ROWS else known_block(np.zeros(joint.nv))
             blocks = [self._above(k, self.placed), self.q[k], v]
-            self.placed += self.record.call(("place", key), partial(steps.placed, joint), blocks, [turn], [shift])
+            self.placed += self.record.call(("place", key), partial(steps.link_motion, joint), blocks, [turn], [shift])
 
-    def _coupled(self, loop: Any) -> list[Block]:
+    def _coupling_blocks(self, loop: Any) -> list[Block]:
         """The slope of a coupling, and its right sides."""
         driven = self.model.joint(loop.joint_a).body
         driver = driven if loop.joint_b is None else self.model.joint(loop.joint_b).body
         blocks = [x[k] for k in (driven, driver) for x in (self.q, self.v)]
         alone = loop.joint_b is None
-        function = partial(steps.coupled, alone, self.moving)
+        function = partial(steps.coupling_rows, alone, self.moving)
         return self.record.call(("couple", alone, self.moving), function, blocks, (), [loop.joint.coefficients])
 
-    def _joined(self, loop: Loop) -> list[Block]:
+    def _cut_joint_blocks(self, loop: Loop) -> list[Block]:
         """C of a cut joint at both links, its right sides, and Q of frame_a."""
         turn = turn_to_axis(loop.joint, DIRECTIONS)
         turns, offsets, links = [], [], []
@@ -108,11 +110,13 @@ class _TreeProgram:
             offsets.append(back @ pose.translation)
             links.append(self.placed[body] if body >= 0 else self.world)
         vector = vector_rows(loop.joint)
-        kind = CutRows(turned_to_axis(loop.joint, DIRECTIONS), loop.rows, vector)
+        kind = CutRows(kind_about_z(loop.joint, DIRECTIONS), loop.rows, vector)
         turns.append(turn if vector is not None else np.eye(3))
         offsets.append([getattr(loop.joint, "length", 1.0) - 1.0])
         key = "cut", joint_key(loop.joint, DIRECTIONS), loop.rows, self.moving
-        return self.record.call(key, partial(steps.cut, kind, self.moving), links, _rounded(turns), _rounded(offsets))
+        return self.record.call(
+            key, partial(steps.cut, kind, self.moving), links, _clean_constants(turns), _clean_constants(offsets)
+        )
 
     def _joining(self, k: int, children: Sequence[int]) -> Joining:
         """How the loops of link k, or of the world, hang together."""
@@ -160,9 +164,9 @@ class _TreeProgram:
         inertia, turn = self.model.bodies[k].inertia, self.turns[k]
         moment, tensor = turn.T @ (inertia.mass * inertia.com), turn.T @ inertia.about_origin @ turn
         parts = [np.array([inertia.mass]), moment, tensor, np.asarray(self.model.joints[k].kind.armature_diagonal)]
-        return _rounded(parts)
+        return _clean_constants(parts)
 
-    def _solved(self) -> list[tuple[Cell | float, ...]]:
+    def _solve(self) -> list[tuple[Cell | float, ...]]:
         """The way inward and the way outward."""
         n, layout = len(self.model.bodies), self.layout
         sent, kept, hows = list[Any]([None] * n), list[Any]([None] * n), list[Any]([None] * n)
@@ -197,7 +201,7 @@ class _TreeProgram:
         """Rank and doubt in all, and λ of what closes at the world, for links that loops tie together at a time."""
         layout, n = self.layout, len(self.model.bodies)
         counts, forces = [], {}
-        for roots in _tied(layout, [k for k in range(n) if self.model.parents[k] < 0], n):
+        for roots in _groups_on_world(layout, [k for k in range(n) if self.model.parents[k] < 0], n):
             how = self._joining(n, roots)
             loops = [i for i in layout.opened[n] if any(i in layout.opened[c] for c in roots)]
             ends = [self.asked[i][side] for i in loops for side, at in enumerate(layout.places[i]) if at == n]
@@ -206,7 +210,7 @@ class _TreeProgram:
             made = self.record.call(("world", how), function, blocks, [self._units(loops)])
             counts.append(made[0])
             forces |= dict(zip(loops, made[1:], strict=True))
-        total = self.record.call("added", steps.added, counts)[0]
+        total = self.record.call("added", steps.add_rows, counts)[0]
         return total, forces
 
     def _results(self, counts: Block, forces: dict[int, Block], rates: list[Block]) -> list[tuple[Cell | float, ...]]:
@@ -217,7 +221,7 @@ class _TreeProgram:
             pulls = []
             for i, loop in enumerate(self.model.loops):
                 on = known_block(np.pad([1.0], (0, 5))) if isinstance(loop, CoupledJoints) else self.asked[i][3]
-                made = self.record.call("pull", steps.pulled, [on, forces[i]])
+                made = self.record.call("pull", steps.closure_force, [on, forces[i]])
                 pulls += entries_of(made)[: 1 if isinstance(loop, CoupledJoints) else 6]
             return [tuple(pulls), rank, doubt]
         sides = entries_of([self._side(i) for i in range(len(self.model.loops))])
@@ -250,13 +254,13 @@ class _TreeProgram:
         return [sides[::2], tuple(whole.reshape(-1))]
 
 
-def _rounded(parts: Sequence[Any]) -> list[np.ndarray]:
+def _clean_constants(parts: Sequence[Any]) -> list[np.ndarray]:
     """Constants that turns about axes have left a rounding away from 0 or ±1."""
     arrays = [np.asarray(x, dtype=float) for x in parts]
     return [np.where(np.abs(x - np.round(x)) < 4e-16, np.round(x), x) + 0.0 for x in arrays]
 
 
-def _tied(layout: ClosingLayout, roots: list[int], world: int) -> list[list[int]]:
+def _groups_on_world(layout: ClosingLayout, roots: list[int], world: int) -> list[list[int]]:
     """Links on the world, together where a loop that closes there is open at both."""
     found: list[tuple[set[int], list[int]]] = []
     for k in roots:

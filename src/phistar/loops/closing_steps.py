@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.links.congruence import levered
+from phistar.backends.links.congruence import lever_terms
 from phistar.backends.links.values import bias_force, mirrored
-from phistar.backends.rolled.block_calls import shaped
+from phistar.backends.rolled.block_calls import split_row
 from phistar.backends.traces.arrays import traced
 from phistar.loops.closure import relative_rows
 from phistar.loops.effective import eliminated_rows
@@ -33,10 +33,10 @@ PLACED = ((3, 3), (3,), (6,), (6,))  # rotation, origin, V and bias acceleration
 ANYWHERE = (np.eye(3), np.zeros(3), np.zeros(6), np.zeros(6))  # the world's
 
 
-def placed(joint: Any, above_link: np.ndarray, q: np.ndarray, v: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
+def link_motion(joint: Any, above_link: np.ndarray, q: np.ndarray, v: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
     """Rotation, origin, V and a of a link, from its parent's, its coordinates and rates, and where its joint stands."""
-    turn, origin, motion, _ = shaped(above_link, *PLACED)
-    before, shift = shaped(own, (3, 3), (3,))
+    turn, origin, motion, _ = split_row(above_link, *PLACED)
+    before, shift = split_row(own, (3, 3), (3,))
     moved, slide = joint.pose(traced(q))
     middle = np.matmul(turn, before)
     lever = times(turn, shift) + times(middle, np.asarray(slide))
@@ -76,10 +76,10 @@ class CutRows(NamedTuple):
 def cut(kind: CutRows, moving: bool, a: np.ndarray, b: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
     """C of both links (r, 6), what stands on the right, and Q of frame_a (r, 6), of a loop between two links: with
     `moving`, g̈ without accelerations (r, 1), else g and ġ (r, 2)."""
-    *end_turns, back, offset_a, offset_b, length = shaped(own, (3, 3), (3, 3), (3, 3), (3,), (3,), (1,))
+    *end_turns, back, offset_a, offset_b, length = split_row(own, (3, 3), (3, 3), (3, 3), (3,), (3,), (1,))
     poses, motions, levers, turns = [], [], [], []
     for link, end_turn, offset in zip((a, b), end_turns, (offset_a, offset_b), strict=True):
-        turn, origin, motion, _ = shaped(link, *PLACED)
+        turn, origin, motion, _ = split_row(link, *PLACED)
         lever = times(turn, offset)
         levers.append(lever)
         turns.append(motion[:3])
@@ -105,7 +105,7 @@ def cut(kind: CutRows, moving: bool, a: np.ndarray, b: np.ndarray, own: np.ndarr
     return [x.reshape(-1) for x in parts]
 
 
-def coupled(alone: bool, moving: bool, *rows: np.ndarray) -> list[np.ndarray]:
+def coupling_rows(alone: bool, moving: bool, *rows: np.ndarray) -> list[np.ndarray]:
     """The slope of q_a − polynomial(q_b) by q_b, and what stands on the right as `cut` has it; `alone`: q_a has no
     driver."""
     qa, va, qb, vb, own = rows
@@ -136,7 +136,7 @@ class Joining:
         return sum(self.rows)
 
     @property
-    def closed(self) -> int:
+    def closing_rows(self) -> int:
         """Rows that close here."""
         return sum(self.rows[: self.closing])
 
@@ -144,15 +144,15 @@ class Joining:
         start = sum(self.rows[:position])
         return range(start, start + self.rows[position])
 
-    def sent(self, loops: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    def shapes_sent(self, loops: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         """Shapes of what is handed on of some loops: P, z, C, S, g, the loops' compliance, rank and doubt."""
         m, w = sum(self.rows[i] for i in loops), self.columns
         return (6, 6), (6, w), (m, 6), (m, m), (m, w), (len(loops),), (2,)
 
-    def kept(self, rates: int) -> tuple[tuple[int, ...], ...]:
+    def shapes_kept(self, rates: int) -> tuple[tuple[int, ...], ...]:
         """Shapes of what is kept for the way outward: D⁻¹HP, D⁻¹e, D⁻¹ε, and λ in terms of α, 1 and others."""
-        stay = self.count - self.closed
-        return (rates, 6), (rates, stay), (rates, self.columns), (self.closed, 6 + self.columns + stay)
+        stay = self.count - self.closing_rows
+        return (rates, 6), (rates, stay), (rates, self.columns), (self.closing_rows, 6 + self.columns + stay)
 
     @property
     def staying(self) -> tuple[int, ...]:
@@ -175,12 +175,12 @@ class Open:
         return _row(self.P, self.z, self.C, self.S, self.g, self.compliance, self.counts)
 
 
-def _gathered(how: Joining, P: np.ndarray, z: np.ndarray, blocks: list[np.ndarray]) -> Open:
+def _gather(how: Joining, P: np.ndarray, z: np.ndarray, blocks: list[np.ndarray]) -> Open:
     """A link's own P and z with what its children hand on, its frames and the right sides of what closes there."""
     m, w, loops = how.count, how.columns, len(how.rows)
     made = Open(P, z, *(np.zeros(shape, dtype=object) for shape in ((m, 6), (m, m), (m, w), (loops,), (2,))))
     for loops_of, row in zip(how.children, blocks, strict=False):
-        parts, at = shaped(row, *how.sent(loops_of)), [i for x in loops_of for i in how.own(x)]
+        parts, at = split_row(row, *how.shapes_sent(loops_of)), [i for x in loops_of for i in how.own(x)]
         made.P, made.z, made.counts = made.P + parts[0], made.z + parts[1], made.counts + parts[6]
         made.C[at], made.g[at] = made.C[at] + parts[2], made.g[at] + parts[4]
         made.S[np.ix_(at, at)] = made.S[np.ix_(at, at)] + parts[3]
@@ -192,9 +192,9 @@ def _gathered(how: Joining, P: np.ndarray, z: np.ndarray, blocks: list[np.ndarra
     return made
 
 
-def _closed(how: Joining, x: Open, units: np.ndarray) -> tuple[Open, np.ndarray]:
+def _eliminate_loops(how: Joining, x: Open, units: np.ndarray) -> tuple[Open, np.ndarray]:
     """Eliminate the loops that close at a link; λ of them in terms of α, 1 and the others' λ."""
-    c, w = how.closed, how.columns
+    c, w = how.closing_rows, how.columns
     extra = np.concatenate([x.C[:c], x.g[:c], -x.S[:c, c:]], axis=1)
     scale = [x.compliance[i] * units[row] for i in range(how.closing) for row in how.own(i)]
     found = eliminated_rows(x.S[:c, :c], extra, scale)
@@ -212,19 +212,21 @@ def inward(how: Joining, joint: Any, moving: bool, *rows: np.ndarray) -> list[np
     that close, the slopes of couplings.
     """
     link, over, q, tau, *others, own = rows
-    turn, origin, motion, bias = shaped(link, *PLACED)
-    units, inertia, armature = shaped(own, (how.count,), (13,), (joint.nv,))
+    turn, origin, motion, bias = split_row(link, *PLACED)
+    units, inertia, armature = split_row(own, (how.count,), (13,), (joint.nv,))
     mass, w = _world_inertia(turn, inertia), how.columns
     z = bias_force(mass, motion[:, None]) if moving else np.zeros((6, w), dtype=object)
-    x = _gathered(how, mass, z, others)
-    x, forces = _closed(how, x, units)
+    x = _gather(how, mass, z, others)
+    x, forces = _eliminate_loops(how, x, units)
     slopes = others[len(how.children) + len(how.ends) + how.closing :]
     screws, kept = _screws(joint, turn, q), list[list[Any]]()
     for i in range(joint.nv):
-        kept.append(_passed(how, x, screws[:, i], armature[i], tau[i] if moving else 0.0, slopes, units[how.closed :]))
+        kept.append(
+            _pass_joint(how, x, screws[:, i], armature[i], tau[i] if moving else 0.0, slopes, units[how.closing_rows :])
+        )
     if moving:
         x.z, x.g = x.z + times(x.P, bias)[:, None], x.g + times(x.C, bias)[:, None]
-    _moved(x, origin - shaped(over, *PLACED)[1])
+    _shift(x, origin - split_row(over, *PLACED)[1])
     columns = [np.array([each[j] for each in kept], dtype=object) for j in range(3)]
     return [x.row(), _row(*columns, forces)]
 
@@ -237,7 +239,7 @@ def _world_inertia(turn: np.ndarray, inertia: np.ndarray) -> np.ndarray:
     return mirrored(np.concatenate([np.concatenate([tensor, lever], axis=1), np.concatenate([-lever, corner], axis=1)]))
 
 
-def _passed(
+def _pass_joint(
     how: Joining, x: Open, screw: np.ndarray, armature: Any, tau: Any, slopes: list[np.ndarray], units: np.ndarray
 ) -> list[Any]:
     """Let one rate of the joint give way: D⁻¹HP, D⁻¹e and D⁻¹ε of it."""
@@ -247,10 +249,10 @@ def _passed(
     parts = x.C * screw
     felt, size = np.sum(parts, axis=1), np.sum(parts * parts, axis=1)
     for position, slope in zip(how.coupled, slopes, strict=True):
-        row = how.own(position).start - how.closed
+        row = how.own(position).start - how.closing_rows
         felt[row], size[row] = felt[row] + slope[0], size[row] + slope[0] * slope[0]
     for number, position in enumerate(how.staying):
-        at = [row - how.closed for row in how.own(position)]
+        at = [row - how.closing_rows for row in how.own(position)]
         own = sum((felt[i] * felt[i] + ELSEWHERE * size[i]) / units[i] for i in at)
         x.compliance[number] = x.compliance[number] + inverse * own
     push_part, felt_part, epsilon_part = push * inverse, felt * inverse, epsilon * inverse
@@ -260,12 +262,12 @@ def _passed(
     return [push_part, felt_part, epsilon_part]
 
 
-def _moved(x: Open, offset: np.ndarray) -> None:
+def _shift(x: Open, offset: np.ndarray) -> None:
     """About the parent's origin: φ(p, k), which does not turn in world axes."""
     lever = skew(offset)
     b, c = x.P[:3, 3:], x.P[3:, 3:]
     shifted = b + np.matmul(lever, c)
-    top = np.concatenate([x.P[:3, :3] - levered(b, shifted, lever), shifted], axis=1)
+    top = np.concatenate([x.P[:3, :3] - lever_terms(b, shifted, lever), shifted], axis=1)
     x.P = mirrored(np.concatenate([top, x.P[3:]]))
     x.z = np.concatenate([x.z[:3] + np.matmul(lever, x.z[3:]), x.z[3:]])
     x.C = np.concatenate([x.C[:, :3] + np.matmul(x.C[:, 3:], lever.T), x.C[:, 3:]], axis=1)
@@ -276,9 +278,9 @@ def at_world(how: Joining, *rows: np.ndarray) -> list[np.ndarray]:
     stands for gravity, the links on it, the C of its frames, and the right sides."""
     alpha, *blocks, units = rows
     nothing = np.zeros((6, 6), dtype=object), np.zeros((6, how.columns), dtype=object)
-    x = _gathered(how, *nothing, blocks)
+    x = _gather(how, *nothing, blocks)
     x.g, x.C = x.g + np.matmul(x.C, alpha.reshape(6, -1)), np.zeros(x.C.shape, dtype=object)
-    x, forces = _closed(how, x, units)
+    x, forces = _eliminate_loops(how, x, units)
     return [x.counts, *(forces[how.own(i), 6 : 6 + how.columns].reshape(-1) for i in range(how.closing))]
 
 
@@ -286,10 +288,10 @@ def outward(how: Joining, joint: Any, moving: bool, *rows: np.ndarray) -> list[n
     """θ̈ of a link's joint, its α, and λ of each loop that closes there. Blocks: the link, its parent, α of that, q,
     what was kept, λ of the loops that stay open."""
     link, over, above_alpha, q, kept, *others, _ = rows
-    turn, origin, _, bias = shaped(link, *PLACED)
-    push, felt, epsilon, forces = shaped(kept, *how.kept(joint.nv))
+    turn, origin, _, bias = split_row(link, *PLACED)
+    push, felt, epsilon, forces = split_row(kept, *how.shapes_kept(joint.nv))
     alpha = above_alpha.reshape(6, -1)
-    lever = skew(origin - shaped(over, *PLACED)[1])
+    lever = skew(origin - split_row(over, *PLACED)[1])
     alpha = np.concatenate([alpha[:3], alpha[3:] - np.matmul(lever, alpha[:3])])
     if moving:
         alpha = alpha + bias[:, None]
@@ -303,12 +305,12 @@ def outward(how: Joining, joint: Any, moving: bool, *rows: np.ndarray) -> list[n
     return [rates.reshape(-1), alpha.reshape(-1), *(own[how.own(i)].reshape(-1) for i in range(how.closing))]
 
 
-def pulled(on: np.ndarray, force: np.ndarray, _: np.ndarray) -> list[np.ndarray]:
+def closure_force(on: np.ndarray, force: np.ndarray, _: np.ndarray) -> list[np.ndarray]:
     """−Q*λ of one frame, (6,)."""
     return [-np.matmul(force, on.reshape(-1, 6))]
 
 
-def added(*rows: np.ndarray) -> list[np.ndarray]:
+def add_rows(*rows: np.ndarray) -> list[np.ndarray]:
     """Rows added up."""
     return [sum(rows[:-1], np.zeros(len(rows[0]), dtype=object))]
 
@@ -316,18 +318,18 @@ def added(*rows: np.ndarray) -> list[np.ndarray]:
 def felt_rows(how: Joining, joint: Any, *rows: np.ndarray) -> list[np.ndarray]:
     """A of the loops that stay open at a link, (rows, r), and their C about its parent's origin."""
     link, over, q, *others, _ = rows
-    turn, origin = shaped(link, *PLACED)[:2]
+    turn, origin = split_row(link, *PLACED)[:2]
     C = np.zeros((how.count, 6), dtype=object)
     for loops_of, row in zip(how.children, others, strict=False):
         at = [i for x in loops_of for i in how.own(x)]
         C[at] = C[at] + row.reshape(-1, 6)
     for position, row in zip(how.ends, others[len(how.children) :], strict=False):
         C[how.own(position)] = C[how.own(position)] + row.reshape(-1, 6)
-    C = C[how.closed :]
+    C = C[how.closing_rows :]
     felt = np.matmul(C, _screws(joint, turn, q))
     for position, slope in zip(how.coupled, others[len(how.children) + len(how.ends) :], strict=True):
-        row = how.own(position).start - how.closed
+        row = how.own(position).start - how.closing_rows
         felt[row, 0] = felt[row, 0] + slope[0]
-    lever = skew(origin - shaped(over, *PLACED)[1])
+    lever = skew(origin - split_row(over, *PLACED)[1])
     moved = np.concatenate([C[:, :3] + np.matmul(C[:, 3:], lever.T), C[:, 3:]], axis=1)
     return [felt.reshape(-1), moved.reshape(-1)]

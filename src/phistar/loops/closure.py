@@ -66,9 +66,9 @@ def closures(
     made = [Closures(np.zeros(0), np.zeros((0, 6 * len(frames))), np.zeros((0, model.nv)), np.zeros(0))]
     for loop in model.loops:
         if isinstance(loop, CoupledJoints):
-            made.append(_coupled(model, loop, q, v, 6 * len(frames)))
+            made.append(_coupling_closures(model, loop, q, v, 6 * len(frames)))
         else:
-            made.append(_closed(model, loop, frames, poses, motions or {}))
+            made.append(_cut_joint_closures(model, loop, frames, poses, motions or {}))
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], *(x.residual.shape[:-1] for x in made))
     if not any(isinstance(loop, CoupledJoints) for loop in model.loops):  # nothing on joint rates: one zero for all
         batches = (batch, batch, (), batch)
@@ -103,7 +103,7 @@ def relative_rows(
     return rows, on_a, on_b, drift
 
 
-def _closed(
+def _cut_joint_closures(
     model: Model, loop: Loop, frames: tuple[str, ...], poses: Mapping[str, Any], motions: Mapping[str, Any]
 ) -> Closures:
     ends = loop.frame_a, loop.frame_b
@@ -118,7 +118,7 @@ def _closed(
     return Closures(rows.value, on_frames, np.zeros((loop.rows, model.nv)), drift)
 
 
-def _coupled(model: Model, loop: CoupledJoints, q: np.ndarray, v: np.ndarray, width: int) -> Closures:
+def _coupling_closures(model: Model, loop: CoupledJoints, q: np.ndarray, v: np.ndarray, width: int) -> Closures:
     """q_a − polynomial(q_b), by Horner's rule with its two derivatives."""
     driven = model.joint(loop.joint_a)
     value, slope, bend = float(loop.joint.coefficients[-1]), 0.0, 0.0

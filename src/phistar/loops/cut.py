@@ -55,7 +55,7 @@ def cut_rows(joint: Any, turn: np.ndarray, shift: np.ndarray, omega: np.ndarray,
             parts = [on_sphere(joint.length, shift, rate)]
         case _:  # a contact, see grasp/contacts.py
             parts = joint.equations(turn, shift, omega, rate)
-    return stacked(parts)
+    return stack_rows(parts)
 
 
 def across(axis: np.ndarray) -> np.ndarray:
@@ -140,7 +140,7 @@ def on_screw(
     return Rows(value, by_turn[..., None, :], slope[..., None] * axis, second)
 
 
-def stacked(parts: list[Rows]) -> Rows:
+def stack_rows(parts: list[Rows]) -> Rows:
     """Equations one above the other, with common leading axes."""
     batch = np.broadcast_shapes(*(part.value.shape[:-1] for part in parts), *(part.second.shape[:-1] for part in parts))
     vectors = [[np.broadcast_to(x, (*batch, x.shape[-1])) for x in (part.value, part.second)] for part in parts]

@@ -60,9 +60,9 @@ def innovation(model: Model, q: Any, tau: Any, force: Any, frames: tuple[str, ..
 
 
 @states(lambda s: s.whitening.T @ s.D.inv @ s.T)
-def smoothed(model: Model, q: Any, innovations: Any) -> np.ndarray:
+def joint_accelerations(model: Model, q: Any, innovations: Any) -> np.ndarray:
     """(I − HψK)*D⁻¹ε, (…, nv): the joint accelerations of innovations, outward."""
-    return smoothed.evaluate(model, q, {"T": innovations})
+    return joint_accelerations.evaluate(model, q, {"T": innovations})
 
 
 def response(model: Model, q: Any, tau: Any, force: Any, frames: tuple[str, ...]) -> np.ndarray:
@@ -187,12 +187,12 @@ def reach(model: Model) -> float:
     return max(ends, default=0.0) or 1.0
 
 
-def pushed(model: Model, q: Any, found: Closures, forces: np.ndarray) -> np.ndarray:
+def response_to_forces(model: Model, q: Any, found: Closures, forces: np.ndarray) -> np.ndarray:
     """ℳ⁻¹A*λ, (…, nv)."""
     on_frames, on_rates = times(transposed(found.on_frames), forces), times(transposed(found.on_rates), forces)
     return response(model.tree, q, on_rates, on_frames, loop_frames(model))
 
 
-def answered(model: Model, q: Any, made: Equations, forces: np.ndarray) -> np.ndarray:
+def response_from_innovations(model: Model, q: Any, made: Equations, forces: np.ndarray) -> np.ndarray:
     """ℳ⁻¹A*λ, (…, nv), from the innovations that are there already."""
-    return smoothed(model.tree, q, times(transposed(made.innovations), forces))
+    return joint_accelerations(model.tree, q, times(transposed(made.innovations), forces))

@@ -19,7 +19,7 @@ from phistar.model.check import check_robot
 from phistar.model.parts import Loop
 from phistar.short_repr import short_repr
 from phistar.spatial import times, transposed
-from phistar.stated_arguments import batched
+from phistar.stated_arguments import broadcast_state
 
 
 @short_repr
@@ -103,7 +103,7 @@ def loop_report(model: Model, q: Any) -> LoopReport:
     >>> int(ps.loops.loop_report(model, [0, 0]).rank)
     1
     """
-    q, rest = batched(model, q, np.zeros(model.nv))
+    q, rest = broadcast_state(model, q, np.zeros(model.nv))
     if not model.loops:
         none = np.zeros(q.shape[:-1], int)
         return LoopReport(0, none, none + model.nv, none + 1.0, none == 0)

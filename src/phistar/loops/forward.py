@@ -32,29 +32,33 @@ from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.calls import tape_of_calls
 from phistar.compiled import CompiledFunction, compile
 from phistar.dynamics import forward_dynamics, frame_poses
-from phistar.loops.branches import branches, joined
+from phistar.loops.branches import branches, join_branches
 from phistar.loops.closing_program import MOTION
 from phistar.loops.closure import Closures, closures, loop_frames, row_count
 from phistar.loops.effective import eliminated, solve_by_rank
-from phistar.loops.equations import Equations, answered, equations, free_motion, response, row_scale
-from phistar.loops.tree_closing import closing_kernel, counted_along_tree, fits_along_tree
+from phistar.loops.equations import Equations, equations, free_motion, response, response_from_innovations, row_scale
+from phistar.loops.tree_closing import closing_kernel, count_along_tree, fits_along_tree
 from phistar.model import Model
 from phistar.model.parts import CoupledJoints
 from phistar.stated import states
 
 
-def _accelerated(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
+def _acceleration(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
     """θ̈ (nv,), the rank and the doubts about it: what is compiled."""
     made = equations(model, q, v, tau)
     found = eliminated(made.matrix, made.right, made.scale)
-    return made.free - answered(model, q, made, found.forces), np.asarray(found.rank), np.asarray(found.doubt)
+    return (
+        made.free - response_from_innovations(model, q, made, found.forces),
+        np.asarray(found.rank),
+        np.asarray(found.doubt),
+    )
 
 
 _compiled = Recorded(
     "forward_dynamics_with_loops",
     ("q", "v", "tau"),
     ("acceleration", "rank", "doubt"),
-    _accelerated,
+    _acceleration,
     lambda model: ((model.nv,), (), ()),
     lambda model: closing_choice(model).schedule == WRITTEN,
     lambda model: closing_kernel(model, MOTION),
@@ -74,7 +78,7 @@ def closing_choice(model: Model) -> Choice:
 
 def _along_tree_count(model: Model, most: int) -> tuple[int, int] | None:
     """Operations of one state, and of these the ones in straight-line code; None beyond `most`."""
-    return counted_along_tree(model, most) if fits_along_tree(model) else None
+    return count_along_tree(model, most) if fits_along_tree(model) else None
 
 
 def _written_count(model: Model, most: int) -> tuple[int, int] | None:
@@ -137,7 +141,7 @@ def _closing(model: Model) -> CompiledFunction:
     return model.kept("closing", lambda: compile(closing, model, rows=rows))
 
 
-def accelerated_at_frames(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, ...]:
+def acceleration_at_frames(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, ...]:
     """The same for long mechanisms with few frames: loops over the links, and the closures written out."""
     tree, frames = model.tree, loop_frames(model)
     made, poses = _branched_motion(tree, q, v, tau, frames), frame_poses(tree, q, frames)
@@ -164,14 +168,14 @@ def _branched_motion(tree: Model, q: Any, v: Any, tau: Any, frames: tuple[str, .
             parts.append((branch, compliant_motion(branch.model, *own, branch.frames)))
         else:
             parts.append((branch, {"acceleration": forward_dynamics(branch.model, *own)}))
-    return joined(tree, frames, parts)
+    return join_branches(tree, frames, parts)
 
 
 _WAYS = {
     WRITTEN: _compiled,
-    AT_FRAMES: accelerated_at_frames,
+    AT_FRAMES: acceleration_at_frames,
     ALONG_TREE: _compiled,
-    ROW_BY_ROW: _accelerated,
+    ROW_BY_ROW: _acceleration,
 }
 
 
@@ -193,7 +197,7 @@ def closed_motion(model: Model, q: Any, v: Any, tau: Any) -> Motion:
 def solved_motion(model: Model, q: Any, made: Equations) -> Motion:
     """The motion that the equations at a state give."""
     found = solve_by_rank(made.matrix, made.right, made.scale)
-    acceleration = made.free - answered(model, q, made, found.forces)
+    acceleration = made.free - response_from_innovations(model, q, made, found.forces)
     return Motion(acceleration, -found.forces, found.rank, found.condition, made.closures)
 
 
@@ -205,7 +209,7 @@ def closed_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> np.ndarra
     if is_traced(q, v, tau):
         tape = tape_of_calls(q, v, tau)
         if tape is None or (choice := closing_choice(model)).schedule == WRITTEN:
-            return _accelerated(model, q, v, tau)[0]
+            return _acceleration(model, q, v, tau)[0]
         count = next(x.operations for x in choice.candidates if x.schedule == choice.schedule)
         return tape.call(partial(closed_forward_dynamics, model), (q, v, tau), [(model.nv,)], count)[0]
     with np.errstate(invalid="ignore"):

@@ -11,14 +11,14 @@ from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced
 from phistar.loops.closure import loop_slices, row_count
 from phistar.loops.effective import eliminated, solve_by_rank
-from phistar.loops.equations import answered, equations
-from phistar.loops.tree_closing import corrected_along_tree, fits_along_tree
+from phistar.loops.equations import equations, response_from_innovations
+from phistar.loops.tree_closing import corrections_along_tree, fits_along_tree
 from phistar.model import Model
 from phistar.model.check import check_robot
-from phistar.stated_arguments import batched
+from phistar.stated_arguments import broadcast_state
 
 ITERATIONS = 12
-HELD = 1e-10  # rad, m: loops that stay open by more are told about
+HELD = 1e-10  # rad, m: loops that stay open by more are reported
 ROUNDING = 4e-15  # of what the rows act on: residuals below it are the last digits of positions
 
 
@@ -36,7 +36,7 @@ def _corrections(model: Model, q: np.ndarray, v: np.ndarray) -> Corrections:
     """Newton's step to g = 0 and the projection to ġ = 0 of least kinetic energy; traced, or floats (…, n)."""
     made = equations(model, q, v, np.zeros(model.nv))
     found = [eliminated(made.matrix, right, made.scale) for right in (made.closures.residual, made.rate)]
-    shift, change = (-answered(model, q, made, each.forces) for each in found)
+    shift, change = (-response_from_innovations(model, q, made, each.forces) for each in found)
     return Corrections(made.closures.residual, made.rate, shift, change, np.asarray(found[0].doubt))
 
 
@@ -44,7 +44,7 @@ def _corrections_by_rank(model: Model, q: np.ndarray, v: np.ndarray) -> Correcti
     made = equations(model, q, v, np.zeros(model.nv))
     sides = made.closures.residual, made.rate
     forces = [solve_by_rank(made.matrix, right, made.scale).forces for right in sides]
-    shift, change = (-answered(model, q, made, each) for each in forces)
+    shift, change = (-response_from_innovations(model, q, made, each) for each in forces)
     return Corrections(*sides, shift, change, np.zeros(made.rate.shape[:-1]))
 
 
@@ -66,7 +66,7 @@ def corrections(model: Model, q: Any, v: Any) -> Corrections:
         if _compiled.fits(model):
             made = Corrections(*_compiled(model, q, v))
         elif fits_along_tree(model):
-            residual, rate, shift, change, doubt = corrected_along_tree(model, q, v)
+            residual, rate, shift, change, doubt = corrections_along_tree(model, q, v)
             made = Corrections(residual, rate, -shift, -change, doubt)
         else:
             made = _corrections(model, q, v)
@@ -103,7 +103,7 @@ def loop_residual(model: Model, q: Any, v: Any = None) -> Any:
     check_robot("loop_residual", (model,))
     given = np.zeros(model.nv) if v is None else v
     if not is_traced(q, given):
-        q, given = batched(model, q, given)
+        q, given = broadcast_state(model, q, given)
     if not model.loops:
         empty = np.zeros((*np.shape(q)[:-1], 0))
         return empty if v is None else (empty, empty)
@@ -133,7 +133,7 @@ def left_open(model: Model, residual: np.ndarray, rank: np.ndarray) -> str | Non
     )
 
 
-def projected(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[Array, Array]:
+def project(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[Array, Array]:
     """The state nearest to (…, nq), (…, nv) that keeps every loop closed: Newton on positions, then velocities."""
     best, found = np.inf, corrections(model, q, v)
     for _ in range(ITERATIONS):

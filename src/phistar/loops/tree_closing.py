@@ -17,7 +17,7 @@ from phistar.loops.closing_program import ARGUMENTS, CORRECTION, FORCES, MOTION,
 from phistar.loops.closure import row_count
 from phistar.model import Model
 from phistar.model.parts import CoupledJoints
-from phistar.stated_arguments import batched
+from phistar.stated_arguments import broadcast_state
 
 
 def fits_along_tree(model: Model) -> bool:
@@ -25,7 +25,7 @@ def fits_along_tree(model: Model) -> bool:
     return bool(model.nv) and not model.is_flexible and not has_rotors(model)
 
 
-def accelerated_along_tree(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def acceleration_along_tree(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """θ̈ (…, nv) that keeps every loop closed, the rank of the closures and the doubts about it (…)."""
     return _run(model, MOTION, *_states(model, q, v, tau))
 
@@ -40,7 +40,7 @@ def forces_along_tree(model: Model, q: Any, v: Any, tau: Any) -> dict[str, np.nd
     return {loop.name: np.ascontiguousarray(x) for loop, x in zip(model.loops, parts, strict=True)}
 
 
-def corrected_along_tree(model: Model, q: Any, v: Any) -> tuple[np.ndarray, ...]:
+def corrections_along_tree(model: Model, q: Any, v: Any) -> tuple[np.ndarray, ...]:
     """g and ġ (…, m), ℳ⁻¹A*S⁻¹g and ℳ⁻¹A*S⁻¹ġ (…, nv), and the doubts about the rank of S (…)."""
     residual, rate, shift, change, doubt = _run(model, CORRECTION, *_states(model, q, v)[:2])
     return residual, rate, -shift, -change, doubt
@@ -52,7 +52,7 @@ def rows_along_tree(model: Model, q: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _states(model: Model, q: Any, v: Any, tau: Any = None) -> tuple[np.ndarray, ...]:
-    q, v = batched(model, q, v)
+    q, v = broadcast_state(model, q, v)
     return (q, v) if tau is None else (q, v, model.checked(tau, model.nv, "tau"))
 
 
@@ -90,7 +90,7 @@ def _kernel(model: Model, name: str) -> Kernel:
     )
 
 
-def counted_along_tree(model: Model, most: int) -> tuple[int, int] | None:
+def count_along_tree(model: Model, most: int) -> tuple[int, int] | None:
     """Operations of a state's motion, and the instructions that are compiled; None where there are more than `most`."""
     try:
         program = closing_program(model, MOTION, most)

@@ -1,4 +1,4 @@
-"""Mechanisms: bodies, joints, frames, loops; told to a ModelBuilder, kept in an immutable Model."""
+"""Mechanisms: bodies, joints, frames and loops, collected by a ModelBuilder into an immutable Model."""
 
 from phistar.model.beams import beam
 from phistar.model.builder import ModelBuilder

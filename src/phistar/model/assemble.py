@@ -1,4 +1,4 @@
-"""From what a builder was told to a Model: order, merging of fixed links, frames, loops."""
+"""Assembles a Model from a builder's parts: orders links, merges fixed ones, places frames and loops."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -118,7 +118,7 @@ class Seat:
     node: int = -1
 
     def pose(self, item: Link | Place | Extra) -> Pose:
-        """Where an item told to be on this link stands in the moving body, or in the axes of its node."""
+        """Pose of an item of this link in the moving body, or in the axes of its node."""
         if item.node >= 0:
             return item.placement
         return (self.joint_frame if item.on_joint else self.link_frame) @ item.placement
@@ -129,7 +129,7 @@ class Seat:
 
 
 def on_link(item: Told, links: dict[str, Link], frames: dict[str, Place]) -> Told:
-    """The same item told relative to a link (or the world), where it was told to be on a frame."""
+    """The item relative to a link (or the world), where it was given on a frame."""
     seen: set[str] = set()
     while item.parent not in links and item.parent in frames and item.parent != WORLD:
         if item.parent in seen:
@@ -142,7 +142,7 @@ def on_link(item: Told, links: dict[str, Link], frames: dict[str, Place]) -> Tol
 
 
 def parents_first(links: dict[str, Link], model: str) -> list[Link]:
-    """As told, but parents before children; unknown parents and cycles are refused."""
+    """The links in the order given, but parents before children; unknown parents and cycles are refused."""
     done: set[str] = {WORLD}
     result: list[Link] = []
     for link in links.values():
@@ -200,7 +200,7 @@ def bodies_with_slices(drafts: list[Draft]) -> tuple[Body, ...]:
 
 
 def seat_frames(places: list[Place], seats: dict[str, Seat]) -> tuple[Frame, ...]:
-    """The frames, as told; a joint's frame gives way to a link or added frame of the same name."""
+    """The frames in the order given; a joint's frame gives way to a link or added frame of the same name."""
     taken = {place.name for place in places if place.role != "joint"}
     kept = [place for place in places if place.role != "joint" or place.name not in taken]
     found = [(item, seats[item.parent]) for item in kept]

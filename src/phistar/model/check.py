@@ -55,7 +55,7 @@ def _transforms(model: Model, q: np.ndarray) -> np.ndarray:
 def _inverse(d: np.ndarray, threshold: float) -> tuple[np.ndarray, bool]:
     """D⁻¹ over the directions in which |D| exceeds the threshold, and whether those are all.
 
-    A negative D is not this fault: it comes of an indefinite inertia, which is told by itself.
+    A negative D is not this fault: it comes of an indefinite inertia, which is reported by itself.
     """
     if not np.isfinite(d).all():
         return np.zeros_like(d), False

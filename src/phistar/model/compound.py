@@ -39,7 +39,7 @@ def compound_links(model: Model) -> tuple[Group, ...]:
     members: dict[int, list[int]] = {}
     for k in range(len(model.bodies)):
         members.setdefault(root(k), []).append(k)
-    return _ordered(model, list(members.values()))
+    return _carriers_first(model, list(members.values()))
 
 
 def _along(model: Model, loop: object) -> list[int]:
@@ -54,11 +54,11 @@ def _along(model: Model, loop: object) -> list[int]:
     ways = [_way(model, end) for end in ends]
     apart = set(ways[0]) ^ set(ways[1]) if len(ways) == 2 else set()
     if isinstance(loop, Loop):
-        apart |= _bent_between(model, loop, apart)
+        apart |= _flexible_carrier(model, loop, apart)
     return sorted(apart | own)
 
 
-def _bent_between(model: Model, loop: Loop, apart: set[int]) -> set[int]:
+def _flexible_carrier(model: Model, loop: Loop, apart: set[int]) -> set[int]:
     """The body that both ends of a loop hang on, where it bends between them: it belongs to the loop."""
     hung = {(model.parents[body], model.bodies[body].node) for body in apart if model.parents[body] not in apart}
     for name in (loop.frame_a, loop.frame_b):
@@ -76,7 +76,7 @@ def _way(model: Model, body: int) -> list[int]:
     return found
 
 
-def _ordered(model: Model, groups: list[list[int]]) -> tuple[Group, ...]:
+def _carriers_first(model: Model, groups: list[list[int]]) -> tuple[Group, ...]:
     """Carriers first; otherwise as their first bodies come."""
     home = {body: i for i, group in enumerate(groups) for body in group}
     outer = [

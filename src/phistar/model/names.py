@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from phistar.errors import UnknownNameError
 
-_LONGEST = 120  # characters of a name that are told
+_LONGEST = 120  # characters of a name that messages show
 
 
 def unknown(kind: str, name: object, known: Iterable[str], where: str) -> UnknownNameError:

@@ -1,4 +1,4 @@
-"""What runs on the robot: rules as C, a paced loop with its deadlines told, and joint states over UDP."""
+"""Code for the robot itself: rules as C, a paced loop that reports its deadlines, and joint states over UDP."""
 
 from phistar.lazy import lazily
 

@@ -163,7 +163,7 @@ class JointStateLink:
         newest, until = None, time.perf_counter() + timeout
         while True:
             left = 0.0 if newest is not None else max(until - time.perf_counter(), 0.0)
-            data = self._received(left)
+            data = self._receive(left)
             if data is None:
                 return newest
             newest = self._readings(data) or newest
@@ -178,7 +178,7 @@ class JointStateLink:
         with contextlib.suppress(ConnectionError):  # nobody listens yet: a silent robot, which the loop notices
             self._socket.sendto(message.encode(), self.remote)
 
-    def _received(self, timeout: float) -> bytes | None:
+    def _receive(self, timeout: float) -> bytes | None:
         self._socket.settimeout(max(timeout, 0.0))
         try:
             return self._socket.recv(LARGEST)

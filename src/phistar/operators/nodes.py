@@ -195,24 +195,24 @@ class Inverse(Node):
 @walks
 def spelling(node: Node) -> str:
     """An exact name: equal for one node only, the same in every process. What is shown to people is not."""
-    return _spelled(node)
+    return _spell(node)
 
 
-def _spelled(node: Node) -> str:
+def _spell(node: Node) -> str:
     match node:
         case Symbol(name=name, source=source, target=target, of=of):
-            made_from = "".join(f"<{_spelled(part)}>" for part in of)
+            made_from = "".join(f"<{_spell(part)}>" for part in of)
             return f"{name}:{source}→{target}{made_from}"
         case Identity(space=space):
             return f"I:{space}"
         case Product(factors=factors):
-            return "·".join(f"({_spelled(f)})" for f in factors)
+            return "·".join(f"({_spell(f)})" for f in factors)
         case Sum(terms=terms, source=source, target=target):
-            return f"Σ[{','.join(f'{c}*({_spelled(t)})' for c, t in terms)}]:{source}→{target}"
+            return f"Σ[{','.join(f'{c}*({_spell(t)})' for c, t in terms)}]:{source}→{target}"
         case Adjoint(of=inner):
-            return f"({_spelled(inner)})*"
+            return f"({_spell(inner)})*"
         case Inverse(of=inner):
-            return f"({_spelled(inner)})⁻¹"
+            return f"({_spell(inner)})⁻¹"
     raise AssertionError(type(node))
 
 

@@ -52,7 +52,7 @@ def own_operator(name: str, source: Space, target: Space, structure: str, rank: 
         )
     if "memoryless" in traits and not {source.over, target.over} <= {"joints", "links"}:
         raise StatementError(f"{name}: block-diagonal is said over links and joints, and {source} or {target} is not.")
-    return Symbol(_spelled(name, source, target), source, target, frozenset(traits))
+    return Symbol(_spell(name, source, target), source, target, frozenset(traits))
 
 
 def _of_low_rank(name: str, source: Space, target: Space, words: list[str], rank: int | None) -> Node:
@@ -69,15 +69,15 @@ def _of_low_rank(name: str, source: Space, target: Space, words: list[str], rank
             'A.operator("X", …, structure="positive low rank", rank=2).'
         )
     through = coordinates(rank)
-    factor = Symbol(_spelled(name, source, through), source, through, frozenset({OWN, ROOT}))
+    factor = Symbol(_spell(name, source, through), source, through, frozenset({OWN, ROOT}))
     return product(adjoint(factor), factor)
 
 
 def own_vector(name: str, space: Space) -> Symbol:
-    return Symbol(_spelled(name, SCALARS, space), SCALARS, space, frozenset({OWN, "vector"}))
+    return Symbol(_spell(name, SCALARS, space), SCALARS, space, frozenset({OWN, "vector"}))
 
 
-def _spelled(name: str, source: Space, target: Space) -> str:
+def _spell(name: str, source: Space, target: Space) -> str:
     """A name that no built-in has, with what its rows and columns are over."""
     if not name.isidentifier():
         raise StatementError(f"{name!r} is no name of a symbol; a letter and digits, such as S or W_1, are.")

@@ -55,15 +55,15 @@ class _Reader:
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.meaning(operand)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return self.scaled(Fraction(-1), self.meaning(operand), node)
+                return self.scale(Fraction(-1), self.meaning(operand), node)
             case ast.BinOp():
-                return self.joined(node)
+                return self.join(node)
             case ast.Attribute(value=ast.Name(id=robot), attr=name) if f"{robot}.{name}" in self.meanings:
                 return self.meanings[f"{robot}.{name}"]
             case ast.Attribute(value=value, attr="T"):
                 return adjoint(self.operator(value))
             case ast.Attribute(value=value, attr="inv") | ast.Call(func=ast.Name(id="inv"), args=[value]):
-                return self.inverted(value)
+                return self.invert(value)
             case ast.Attribute(value=value):
                 span = self.statement.span(value)[1], self.statement.span(node)[1]
                 self.statement.refuse(span, "An operator has an adjoint .T and an inverse .inv, nothing else")
@@ -101,10 +101,10 @@ class _Reader:
             self.refuse(node, f"Numbers, as fractions, have numerators and denominators up to {LARGEST:.0e}")
         return value
 
-    def scaled(self, factor: Fraction, of: Meaning, node: ast.expr) -> Meaning:
+    def scale(self, factor: Fraction, of: Meaning, node: ast.expr) -> Meaning:
         return self.number(factor * of, node) if isinstance(of, Fraction) else scale_by(factor, of)
 
-    def inverted(self, node: ast.expr) -> Node:
+    def invert(self, node: ast.expr) -> Node:
         operand = self.operator(node)
         try:
             result = inverse(operand)
@@ -114,36 +114,36 @@ class _Reader:
             self.refuse(node, str(error), type(error))
         return result
 
-    def joined(self, node: ast.BinOp) -> Meaning:
+    def join(self, node: ast.BinOp) -> Meaning:
         left, right = self.meaning(node.left), self.meaning(node.right)
         match node.op, left, right:
             case ast.MatMult(), _, _:
-                return self.composed(node, self.as_operator(left, node.left), self.as_operator(right, node.right))
+                return self.compose(node, self.as_operator(left, node.left), self.as_operator(right, node.right))
             case ast.Add() | ast.Sub(), Fraction(), Fraction():
                 return self.number(left + right if isinstance(node.op, ast.Add) else left - right, node)
             case ast.Add() | ast.Sub(), _, _:
-                return self.added(node, self.as_operator(left, node.left), self.as_operator(right, node.right))
+                return self.add(node, self.as_operator(left, node.left), self.as_operator(right, node.right))
             case ast.Mult(), Fraction(), _:
-                return self.scaled(left, right, node)
+                return self.scale(left, right, node)
             case ast.Mult(), _, Fraction():
-                return self.scaled(right, left, node)
+                return self.scale(right, left, node)
             case ast.Mult(), _, _:
                 self.refuse(node, "* multiplies by a number; operators are composed with @")
             case ast.Div(), _, Fraction() if right:
-                return self.scaled(1 / right, left, node)
+                return self.scale(1 / right, left, node)
             case ast.Div(), _, Fraction():
                 self.refuse(node, "This divides by zero")
             case ast.Div(), _, _:
                 self.refuse(node.right, "/ divides by a number; the inverse of an operator is inv(X)")
         self.refuse(node, "There are no powers or whole divisions; an inverse is inv(X), a product X @ X")
 
-    def composed(self, node: ast.BinOp, left: Node, right: Node) -> Node:
+    def compose(self, node: ast.BinOp, left: Node, right: Node) -> Node:
         try:
             return product(left, right)
         except SpaceError as error:
             self.statement.refuse(self.meeting(node, ast.MatMult), str(error), SpaceError)
 
-    def added(self, node: ast.BinOp, left: Node, right: Node) -> Node:
+    def add(self, node: ast.BinOp, left: Node, right: Node) -> Node:
         sign = 1 if isinstance(node.op, ast.Add) else -1
         try:
             return summation([(1, left), (sign, right)])

@@ -30,10 +30,12 @@ def robot_letter(robot: str, node: Node) -> Symbol:
     assert node.domain is not None and node.codomain is not None
     traits = {ROBOT} | ({"vector"} if node.domain == SCALARS else set())
     traits |= {"symmetric"} if adjoint(node) is node else set()
-    return Symbol(robot, _shared(node.domain, robot), _shared(node.codomain, robot), frozenset(traits), (node,))
+    return Symbol(
+        robot, _shared_space(node.domain, robot), _shared_space(node.codomain, robot), frozenset(traits), (node,)
+    )
 
 
-def _shared(space: Space, robot: str) -> Space:
+def _shared_space(space: Space, robot: str) -> Space:
     """A task space is that of points which robots share; other spaces are the robot's own."""
     if space == SCALARS:
         return space
@@ -41,19 +43,19 @@ def _shared(space: Space, robot: str) -> Space:
     return Space(space.name, space.over, space.dual_name, points)
 
 
-def merged(node: Node) -> Node:
+def merge_letters(node: Node) -> Node:
     """Letters of one robot that meet, as one letter: products, sums, adjoints and inverses of them."""
     match node:
         case Adjoint(of=inner):
-            inside = merged(inner)
+            inside = merge_letters(inner)
             return robot_letter(inside.name, adjoint(inside.of[0])) if isinstance(inside, Symbol) else adjoint(inside)
         case Inverse(of=inner):
-            inside = merged(inner)
+            inside = merge_letters(inner)
             return robot_letter(inside.name, inverse(inside.of[0])) if isinstance(inside, Symbol) else inverse(inside)
         case Product(factors=factors):
-            return _product([merged(factor) for factor in factors])
+            return _product([merge_letters(factor) for factor in factors])
         case Sum(terms=terms, source=source, target=target):
-            return _sum([(c, merged(term)) for c, term in terms], Sum((), source, target))
+            return _sum([(c, merge_letters(term)) for c, term in terms], Sum((), source, target))
     return node
 
 
@@ -102,17 +104,17 @@ def letters_of_robots(node: Node) -> tuple[Symbol, ...]:
     return tuple(dict.fromkeys(letter for part in found for letter in letters_of_robots(part)))
 
 
-def replaced(node: Node, robots: dict[Symbol, Symbol]) -> Node:
+def replace_letters(node: Node, robots: dict[Symbol, Symbol]) -> Node:
     """A statement with other letters."""
     match node:
         case Symbol():
             return robots.get(node, node)
         case Product(factors=parts):
-            return product(*(replaced(part, robots) for part in parts))
+            return product(*(replace_letters(part, robots) for part in parts))
         case Sum(terms=terms, source=source, target=target):
-            return summation([(1, Sum((), source, target)), *((c, replaced(term, robots)) for c, term in terms)])
+            return summation([(1, Sum((), source, target)), *((c, replace_letters(term, robots)) for c, term in terms)])
         case Adjoint(of=inner):
-            return adjoint(replaced(inner, robots))
+            return adjoint(replace_letters(inner, robots))
         case Inverse(of=inner):
-            return inverse(replaced(inner, robots))
+            return inverse(replace_letters(inner, robots))
     return node

@@ -94,9 +94,9 @@ class Notation:
         if ROOT in node.traits:
             name = f"{name}{('½', '^{1/2}')[self.column]}"
         plain = (GLYPHS.get(node.name) or _MADE.get(node.name) or (name, name))[self.column]
-        return plain + self.primed(node)
+        return plain + self.prime(node)
 
-    def primed(self, node: Symbol) -> str:
+    def prime(self, node: Symbol) -> str:
         """A prime marks a Riccati set that is not the mechanism's own."""
         from phistar.operators.symbols import ARMATURE, MASS
 
@@ -122,25 +122,25 @@ class Notation:
             case Symbol(name="rate"):
                 return self.rate(node)
             case Symbol(name="H_rate"):
-                return self.changed("H", node.of[0], True) + self.star
+                return self.change("H", node.of[0], True) + self.star
             case Adjoint(of=Symbol(name="H_rate") as inner):
-                return self.changed("H", inner.of[0], True)
+                return self.change("H", inner.of[0], True)
             case Symbol(name="axial" | "axes_axial" | "log_det_gradient" | "gradient"):
                 return self.gradient(node)
             case Symbol(name="together"):
                 return f"[{self.show(node.of[0])}]"
             case Symbol(name=name, traits=traits) if ROBOT in traits:
-                return f"{self.grouped(node.of[0])}" + (f"₍{name}₎" if self.column == 0 else rf"_{{\mathrm{{{name}}}}}")
+                return f"{self.group(node.of[0])}" + (f"₍{name}₎" if self.column == 0 else rf"_{{\mathrm{{{name}}}}}")
             case Symbol():
                 return self.glyph(node)
             case Adjoint(of=inner):
-                return self.powered(self.grouped(inner), self.star)
+                return self.power(self.group(inner), self.star)
             case Inverse(of=inner):
-                return self.powered(self.grouped(inner), self.inverse)
+                return self.power(self.group(inner), self.inverse)
             case Product(factors=factors):
-                return self.juxtaposed([self.grouped(f) for f in factors])
+                return self.juxtapose([self.group(f) for f in factors])
             case Sum():
-                return self.tilde(node) or self.added(node)
+                return self.tilde(node) or self.add(node)
         raise AssertionError(type(node))
 
     def partial(self, node: Symbol) -> str:
@@ -164,13 +164,13 @@ class Notation:
     def rate(self, node: Symbol) -> str:
         """Ẋ along θ̇, ∂[w]X along another direction."""
         inner = node.of[0]
-        shown = self.grouped(inner) if not isinstance(inner, Symbol) else self.show(inner)
+        shown = self.group(inner) if not isinstance(inner, Symbol) else self.show(inner)
         if not isinstance(node.of[1], Symbol):  # the place is held
             direction = self.show(node.of[2])
             return f"∂θ̇[{direction}]{shown}" if self.column == 0 else rf"\partial_{{\dot\theta,{direction}}}{shown}"
-        return self.changed(shown, node.of[1], isinstance(inner, Symbol) and inner.name != "rate")
+        return self.change(shown, node.of[1], isinstance(inner, Symbol) and inner.name != "rate")
 
-    def changed(self, shown: str, along: Node, plain: bool) -> str:
+    def change(self, shown: str, along: Node, plain: bool) -> str:
         assert isinstance(along, Symbol)
         if along.name == "v":
             if plain:
@@ -179,16 +179,16 @@ class Notation:
         direction = self.glyph(along)
         return f"∂[{direction}]{shown}" if self.column == 0 else rf"\partial_{{{direction}}}{shown}"
 
-    def powered(self, base: str, power: str) -> str:
+    def power(self, base: str, power: str) -> str:
         """TeX wants braces around what already has a superscript."""
         return (f"{{{base}}}" if self.column == 1 and re.search(r"\^\{[^}]*\}$", base) else base) + power
 
-    def grouped(self, node: Node) -> str:
+    def group(self, node: Node) -> str:
         shown = self.show(node)
         plain = isinstance(node, Symbol | Identity | Adjoint | Inverse)
         return shown if plain or (isinstance(node, Sum) and self.tilde(node)) else f"({shown})"
 
-    def juxtaposed(self, parts: list[str]) -> str:
+    def juxtapose(self, parts: list[str]) -> str:
         """HφMφ*H*, with a blank only where letters would run together."""
         result = parts[0]
         for part in parts[1:]:
@@ -203,11 +203,11 @@ class Notation:
             if c == 1 and d == -1 and isinstance(one, Identity):
                 inner = x.of if isinstance(x, Adjoint) else x
                 if isinstance(inner, Symbol) and inner.name in ("phi", "psi", "phi_b"):
-                    glyph = GLYPHS[inner.name + "_tilde"][self.column] + self.primed(inner)
+                    glyph = GLYPHS[inner.name + "_tilde"][self.column] + self.prime(inner)
                     return glyph + (self.star if isinstance(x, Adjoint) else "")
         return ""
 
-    def added(self, node: Sum) -> str:
+    def add(self, node: Sum) -> str:
         if not node.terms:
             return "0"
         shown = ""
@@ -220,8 +220,8 @@ class Notation:
 
     def coefficient(self, c: Fraction, term: Node) -> str:
         if c == 1:
-            return self.show(term) if not isinstance(term, Sum) else self.grouped(term)
-        return f"{c}·{self.grouped(term)}" if self.column == 0 else f"{_latex_number(c)}\\,{self.grouped(term)}"
+            return self.show(term) if not isinstance(term, Sum) else self.group(term)
+        return f"{c}·{self.group(term)}" if self.column == 0 else f"{_latex_number(c)}\\,{self.group(term)}"
 
 
 def _latex_number(c: Fraction) -> str:

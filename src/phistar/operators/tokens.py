@@ -37,7 +37,7 @@ HINTS = {
     **dict.fromkeys("·×⋅∘", "a product is written X @ Y"),
     "=": "a statement is one expression, without =",
 }
-"""What to write instead of a sign that statements do not have."""
+"""Suggestions for signs that statements do not have."""
 
 
 @dataclass(frozen=True)

@@ -178,12 +178,12 @@ class Problem:
         -------
         Solution
         """
-        from phistar.optimize.multipliers import Ends, solved
+        from phistar.optimize.multipliers import Ends, solve_constrained
 
         ends = Ends(tolerance, iterations, constraint_tolerance, deadline, second_order)
         guess = self.guess(q, v, u)
         with self.turn:
-            return solved(self, guess, ends, regularization)
+            return solve_constrained(self, guess, ends, regularization)
 
 
 def problem(
@@ -250,7 +250,7 @@ def problem(
     start = _start(robot, plant, q0, v0)
     matrix, names = _actuation(robot, actuated) if plant is None else _commands(plant, actuated)
     low, high = command_ranges(plant) if plant and limits is None else _bounds(robot, matrix, names, limits)
-    lists = _listed(running, Cost), _listed(terminal, Cost)
+    lists = _as_tuple(running, Cost), _as_tuple(terminal, Cost)
     held = _fitted(constraints, robot, names), _fitted(terminal_constraints, robot, names)
     if not (lists[0] or lists[1]):
         raise PhistarError("A problem without costs has no best motion; give running or terminal costs.")
@@ -278,7 +278,7 @@ def _commands(plant: Plant, actuated: Any) -> tuple[np.ndarray, list[str]]:
     return force_map(plant), [each.name for each in plant.actuators for _ in range(each.entries)]
 
 
-def _listed(given: Any, kind: type) -> tuple[Any, ...]:
+def _as_tuple(given: Any, kind: type) -> tuple[Any, ...]:
     items = (given,) if isinstance(given, kind) else tuple(given)
     for item in items:
         if not isinstance(item, kind):
@@ -288,7 +288,7 @@ def _listed(given: Any, kind: type) -> tuple[Any, ...]:
 
 def _fitted(given: Any, model: Model, controls: Sequence[str]) -> tuple[Constraint, ...]:
     """Constraints with a bound for every entry."""
-    return tuple(each.fitted(model, len(controls)) for each in _listed(given, Constraint))
+    return tuple(each.fitted(model, len(controls)) for each in _as_tuple(given, Constraint))
 
 
 def _lengths(dt: Any, steps: int | None) -> np.ndarray:

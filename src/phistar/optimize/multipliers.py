@@ -15,7 +15,7 @@ FIRST, FACTOR, HEAVIEST = 10.0, 10.0, 1e8  # the penalty ρ, how it grows, and i
 SLOWER = 0.25  # a violation that falls less than this makes the penalty grow
 
 
-def solved(
+def solve_constrained(
     problem: Problem,
     guess: tuple[np.ndarray, np.ndarray, np.ndarray],
     ends: Ends,
@@ -40,7 +40,7 @@ def solved(
         at.filter.clear()
         reason = improve(at, ends)
     if worst > ends.allowed:
-        reason = max((group.said() for group in groups), key=lambda pair: pair[0])[1]
+        reason = max((group.worst_violation() for group in groups), key=lambda pair: pair[0])[1]
     cost = _plain_cost(at, running, terminal) if groups or reason else at.cost
     return _solution(problem, at, reason, worst, cost)
 
@@ -85,7 +85,7 @@ class _Multipliers:
             self.parameters[:, own] = penalty
         self.penalty = penalty
 
-    def said(self) -> tuple[float, str]:
+    def worst_violation(self) -> tuple[float, str]:
         """The greatest violation, in a sentence."""
         found = [
             (float(np.abs(x).max()), c.name, int(np.argmax(np.abs(x).max(axis=1))))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.code.timeloop import Memory, TimeLoop, TimeSignature, recorded
+from phistar.backends.code.timeloop import Memory, TimeLoop, TimeSignature, record
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import gufunc, host
 from phistar.backends.machine.threads import spread
@@ -71,7 +71,7 @@ class SampledMotions:
     def _control(self, x: Any, gains: Any, row: Any) -> dict[str, Any]:
         q, _, v = self.trials.split(x)
         u = traced(row)
-        cost = self.problem.running_kernel.recorded(q, v, u, traced(gains))
+        cost = self.problem.running_kernel.record(q, v, u, traced(gains))
         return {"u": np.matmul(self.problem.actuation, u), "noted": cost}
 
     def _finish(self, s: Any, noted: Any) -> dict[str, Any]:
@@ -81,9 +81,9 @@ class SampledMotions:
 
     def _loop(self) -> TimeLoop:
         memory = self.memory
-        stage = recorded(memory, self.trials.stage, ("x", "y", "s", "u", "clock"))
-        finish = recorded(memory, self._finish, ("s", "noted"))
-        control = recorded(memory, self._control, ("x", "gains", "row"))
+        stage = record(memory, self.trials.stage, ("x", "y", "s", "u", "clock"))
+        finish = record(memory, self._finish, ("s", "noted"))
+        control = record(memory, self._control, ("x", "gains", "row"))
         return TimeLoop(memory, stage, finish, control, METHODS["euler"].weights)
 
     @cached_property

@@ -77,14 +77,14 @@ class ModelPredictiveControl:
     def command(self, memory: Plan | None, t: float, sensed: Mapping[str, Any]) -> tuple[Plan, Command]:
         """The plan from the sensed q and v on, and its first joint forces, or a plant's first command."""
         problem = self.problem.starting_from(sensed["q"], sensed["v"])
-        guess = problem.guess() if memory is None else _moved_on(memory, round((t - memory.t) / self.period))
+        guess = problem.guess() if memory is None else _shift_plan(memory, round((t - memory.t) / self.period))
         found = problem.solve(*guess, iterations=self.iterations, deadline=self.deadline)
         first = found.tau[0] if problem.plant is None else found.u[0]
         facts = {"cost": found.cost, "iterations": float(found.iterations), "gaps": found.gaps}
         return Plan(found.q, found.v, found.u, t), Command(first, "tracking", facts=facts)
 
 
-def _moved_on(plan: Plan, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _shift_plan(plan: Plan, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A plan some steps later: its end stands still."""
     steps = min(max(steps, 0), len(plan.u) - 1)
     q, v, u = (np.concatenate([x[steps:], np.repeat(x[-1:], steps, axis=0)]) for x in plan[:3])

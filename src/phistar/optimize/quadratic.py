@@ -44,7 +44,7 @@ class CostKernel:
         made, sizes = [], []
         for cost in self.costs:
             target = traced(tape.inputs((cost.target.shape[-1],)))
-            found = _recorded(cost, model, q, v, u, target)
+            found = _record(cost, model, q, v, u, target)
             sizes.append(len(found))
             made += found
         return finish(tape, made), sizes
@@ -100,7 +100,7 @@ class CostKernel:
         """The residuals' instructions, which say what the costs are."""
         return self._residuals[0]
 
-    def recorded(self, q: Any, v: Any, u: Any, parameters: Any) -> Any:
+    def record(self, q: Any, v: Any, u: Any, parameters: Any) -> Any:
         """The cost (1,) of traced numbers, on their tape."""
         weights = self.rows[3] - sum(self.sizes)
         inputs = [x for row in (q, v, u, parameters[:weights]) for x in np.asarray(row)]
@@ -141,7 +141,7 @@ class CostKernel:
         return compile_trace(trace, self.rows, shapes, "cost and its quadratic", ("cost", "slope", "curve")).function
 
 
-def _recorded(cost: Cost, model: Model, q: Any, v: Any, u: Any, target: Any) -> list[Any]:
+def _record(cost: Cost, model: Model, q: Any, v: Any, u: Any, target: Any) -> list[Any]:
     try:
         found = np.asarray(cost.residual(model, q, v, u, target), dtype=object)
     except PhistarError as error:

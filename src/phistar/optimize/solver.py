@@ -115,7 +115,7 @@ class Iterate:
         for lengths in (LENGTHS[:FIRST], LENGTHS[FIRST:]):
             made = problem.trials.run(problem.q0, problem.v0, self.times, self.rows, lengths)
             costs = made.cost + self.terminal_cost(made.q[:, -1], made.v[:, -1])
-            taken = self._chosen(lengths, costs, slope, curve)
+            taken = self._accepted_trial(lengths, costs, slope, curve)
             if taken is not None:
                 self.q, self.v, self.u = made.q[taken], made.v[taken], made.u[taken]
                 length = float(lengths[taken])
@@ -138,7 +138,7 @@ class Iterate:
             total += float(self.problem.running_kernel.value(self.q[:-1], self.v[:-1], self.u, self.running).sum())
         return total
 
-    def _chosen(self, lengths: np.ndarray, costs: np.ndarray, slope: float, curve: float) -> int | None:
+    def _accepted_trial(self, lengths: np.ndarray, costs: np.ndarray, slope: float, curve: float) -> int | None:
         """Which trial is taken: without gaps the best that falls, else the longest that the filter lets pass."""
         closed, rounding, best = self.opening <= CLOSED * self.gaps.size, 1e-14 * abs(self.cost), None
         for number, (length, cost) in enumerate(zip(lengths.tolist(), costs.tolist(), strict=True)):
@@ -184,10 +184,10 @@ class Ends:
 def improve(at: Iterate, ends: Ends) -> str:
     """Iterate until the cost is least; the reason why it ended, "" when it is."""
     with np.errstate(all="ignore"):  # trials may diverge
-        return _improved(at, ends)
+        return _improve(at, ends)
 
 
-def _improved(at: Iterate, ends: Ends) -> str:
+def _improve(at: Iterate, ends: Ends) -> str:
     at.parts["parameters"][:] = at.running
     while not ends.is_over(len(at.history)):
         at.approximate()

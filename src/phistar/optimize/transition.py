@@ -65,7 +65,7 @@ class Transition:
         sweep.vector("h")[:, 0, 0] = h
         if self.curved:
             rates = v + h[:, None] * forward_dynamics(self.model, q, v, tau)
-            carried, spread = self._curved(h[:, None] * rates[:, : self.curved])
+            carried, spread = self._curved_factors(h[:, None] * rates[:, : self.curved])
             sweep.table("carried")[:], sweep.table("spread")[:] = carried, spread
 
     @cached_property
@@ -86,7 +86,7 @@ class Transition:
         """How many rates there are up to the last whose coordinates do not add."""
         return max((joint.v_slice.stop for joint in self.model.joints if not joint.kind.flat), default=0)
 
-    def _curved(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _curved_factors(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """X and Y, (N, c, c), of a displacement h v' (N, c)."""
         carried = np.broadcast_to(np.eye(self.curved), (*moved.shape, self.curved)).copy()
         spread = carried.copy()

@@ -1,4 +1,4 @@
-"""What trial motions of a line search are made from, a row a step, and what they are."""
+"""Inputs and results of the trial motions of a line search, one row per step."""
 
 from __future__ import annotations
 

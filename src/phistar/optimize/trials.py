@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.timeloop import Memory, TimeLoop, TimeSignature, recorded
+from phistar.backends.code.timeloop import Memory, TimeLoop, TimeSignature, record
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import gufunc, host
 from phistar.backends.traces.arrays import traced
@@ -58,7 +58,7 @@ class Trials:
         away = np.concatenate([between(self.model, part["q"], q), v - part["v"]])
         u = part["u"] + gains * part["d"] - np.matmul(part["K"].reshape(-1, 2 * nv), away)
         u = np.minimum(np.maximum(u, part["low"]), part["high"])
-        cost = self.costs.recorded(q, v, u, part["parameters"])
+        cost = self.costs.record(q, v, u, part["parameters"])
         return {"u": np.matmul(self.actuation, u), "noted": np.concatenate([cost, u])}
 
     def stage(self, x: Any, y: Any, s: Any, u: Any, clock: Any) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Trials:
         q, beside, v = self.split(x)
         forces = u + Passive(self.model).smooth(q, v) if self.passive else u
         after = v + clock[1:] * np.asarray(forward_dynamics(self.model, q, v, forces))
-        moved = Coordinates(self.model).moved(q, clock[1:] * after)
+        moved = Coordinates(self.model).add(q, clock[1:] * after)
         return {"y": y, "s": np.concatenate([moved, beside, after])}
 
     def _finish(self, s: Any, gains: Any, row: Any, noted: Any) -> dict[str, Any]:
@@ -74,14 +74,14 @@ class Trials:
         coordinates, nv = Coordinates(self.model), self.model.nv
         q, beside, v = self.split(s)
         left = self.rows.parts(traced(row))["gap"] * (gains - 1.0)
-        q = coordinates.unit(coordinates.moved(coordinates.unit(np.asarray(q)), left[:nv]))
+        q = coordinates.unit(coordinates.add(coordinates.unit(np.asarray(q)), left[:nv]))
         return dict.fromkeys(("x", "y", "s"), np.concatenate([q, beside[:1] + noted[:1], noted[1:], v + left[nv:]]))
 
     def _loop(self) -> TimeLoop:
         memory = self.memory
-        stage = recorded(memory, self.stage, ("x", "y", "s", "u", "clock"))
-        finish = recorded(memory, self._finish, ("s", "gains", "row", "noted"))
-        control = recorded(memory, self._control, ("x", "gains", "row"))
+        stage = record(memory, self.stage, ("x", "y", "s", "u", "clock"))
+        finish = record(memory, self._finish, ("s", "gains", "row", "noted"))
+        control = record(memory, self._control, ("x", "gains", "row"))
         return TimeLoop(memory, stage, finish, control, METHODS["euler"].weights)
 
     @cached_property

@@ -40,7 +40,7 @@ class Actuator:
     The command is multiplied by `gear`, and `offset` added. `force` takes a force (N or N m); `position` a coordinate,
     held with `stiffness` and `damping`; `velocity` a rate, held with `damping`; `impedance` three numbers, coordinate,
     rate and force: K(r − q) + B(ṙ − q̇) + f. Gains are implicit in the step, so that they may be as large as one
-    likes. A `prescribed` joint has the acceleration that it is told, a `locked` one stays and is told nothing; their
+    likes. A `prescribed` joint has the acceleration commanded, a `locked` one stays still and takes no command; their
     damping is of a time of 1e-9 s. `limit` bounds the force, or `force_range` where its two ways differ,
     `command_range` the command (its first number); it acts `delay` s late.
     """
@@ -78,7 +78,7 @@ class Actuator:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it gives the force that it is told, at once, up to its limit."""
+        """Whether it gives the force commanded at once, up to its limit."""
         unbounded = self.command_range == (-np.inf, np.inf)
         return (
             self.kind == "force"
@@ -125,7 +125,7 @@ def drive_tables(actuators: Sequence[Actuator], nv: int) -> dict[str, np.ndarray
     )
     row = entry = number = 0
     for each in actuators:
-        if each.entries:  # a locked joint is told nothing: its row alone holds it
+        if each.entries:  # a locked joint takes no command: its row alone holds it
             wholes[number] = kinds[each.kind], each.rate, row, entry
             floats[number] = each.gear, each.offset, *each.command_range, *each.bounds, each.delay
             number += 1

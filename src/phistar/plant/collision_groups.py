@@ -73,7 +73,7 @@ def meeting_shapes(plant: Plant, mounted: Sequence[tuple[str, str]] = ()) -> Mee
     found = candidates(plant)
     names = _distinct_names(plant, found)
     ignored = [rule_of(plant, found, a, b, "body") for a, b in plant.ignored]
-    ignored += [Rule((_called(names, a), _called(names, b)), direct=True) for a, b in mounted]
+    ignored += [Rule((_numbers_of(names, a), _numbers_of(names, b)), direct=True) for a, b in mounted]
     stated = [rule_of(plant, found, a, b) for a, b, _ in plant.contacts]
     keys = _keys(plant, found, [*ignored, *stated])
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
@@ -90,7 +90,7 @@ def meeting_shapes(plant: Plant, mounted: Sequence[tuple[str, str]] = ()) -> Mee
     return Meeting(tuple(shapes), tuple(owners), table)
 
 
-def _called(names: Sequence[str], name: str) -> frozenset[int]:
+def _numbers_of(names: Sequence[str], name: str) -> frozenset[int]:
     return frozenset(number for number, each in enumerate(names) if each == name)
 
 

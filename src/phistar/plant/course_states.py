@@ -47,7 +47,7 @@ from phistar.plant.course_columns import (
     VELOCITY_AT,
     WIDTH,
 )
-from phistar.plant.free_bodies import MASS, TENSOR, body_pose, read_free, spin_of, turned, write_free
+from phistar.plant.free_bodies import MASS, TENSOR, body_pose, read_free, rotation_of, spin_of, write_free
 from phistar.plant.long_moves import move_long
 from phistar.plant.tree_calls import ask_trees
 from phistar.plant.tree_columns import AFTER_CALL, STRUCK, TREE_NQ, TREE_Q, ask
@@ -145,7 +145,7 @@ def reach_free(m: Arrays, f: int, base: int) -> None:
         m.before[at + 3 + i] = m.tableau[own + VELOCITY_AT + i]
     for i in range(4):
         m.quaternion[f, i] = m.tableau[own + QUATERNION_AT + i]
-    turned(m, f)
+    rotation_of(m, f)
     x, y, z = m.center[f, 0], m.center[f, 1], m.center[f, 2]
     a, b, c = mass * m.before[at + 3], mass * m.before[at + 4], mass * m.before[at + 5]
     m.spin[0] = m.tableau[own + MOMENT_AT] - (y * c - z * b)

@@ -36,7 +36,7 @@ def actuators_of(plant: Plant, robot: str, kind: Kind, given: dict[str, Any]) ->
     joints = [model.joints[model.joint_indices[prefix + name]] for name in names]
     rates = [(joint, k) for joint in joints for k in range(joint.nv)]
     if kind in TOLD:
-        yield from _told(plant, kind, rates, given)
+        yield from _prescribed_joints(plant, kind, rates, given)
         return
     if limits is not None and np.shape(limits) not in ((), (1,), (len(rates),)):
         raise ModelError(
@@ -52,7 +52,9 @@ def actuators_of(plant: Plant, robot: str, kind: Kind, given: dict[str, Any]) ->
         )  # fmt: skip
 
 
-def _told(plant: Plant, kind: Kind, rates: list[tuple[Joint, int]], given: dict[str, Any]) -> Iterable[Actuator]:
+def _prescribed_joints(
+    plant: Plant, kind: Kind, rates: list[tuple[Joint, int]], given: dict[str, Any]
+) -> Iterable[Actuator]:
     """Joints that move as told, held by a damping that is large beside what they move."""
     for what in ("stiffness", "damping", "limits"):
         if np.any(given[what]):
@@ -106,10 +108,10 @@ def actuate(
     given |= {"limits": limits, "gear": gear, "command_range": tuple(command_range), "delay": delay}
     plant.robot(robot)
     plant.drives.append((robot, kind, given))
-    plant.changed()
+    plant.invalidate()
     try:
         _ = plant.actuators
     except PhistarError:
         plant.drives.pop()
-        plant.changed()
+        plant.invalidate()
         raise

@@ -95,7 +95,7 @@ def add_field(plant: Plant, field: Field) -> None:
     if not isinstance(field, Field):
         raise ModelError(f"A field has a method wrenches(bodies); {type(field).__name__} has none.")
     plant.fields = (*plant.fields, field)
-    plant.changed()
+    plant.invalidate()
 
 
 def _refuse_on_bending(model: Model, wrenches: np.ndarray) -> None:

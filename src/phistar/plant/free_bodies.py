@@ -17,7 +17,7 @@ MASS, CENTER, TENSOR, INVERSE = 0, 1, 4, 13
 INERTIA_FLOATS = 22
 
 
-def turned(m: Arrays, f: int) -> None:
+def rotation_of(m: Arrays, f: int) -> None:
     """`rotation` of the quaternion (x, y, z, w) in `quaternion`, made unit."""
     x, y, z, w = m.quaternion[f, 0], m.quaternion[f, 1], m.quaternion[f, 2], m.quaternion[f, 3]
     size = 1.0 / sqrt(x * x + y * y + z * z + w * w)
@@ -51,7 +51,7 @@ def turn_by(m: Arrays, f: int, x: float, y: float, z: float) -> None:
     m.quaternion[f, 1] = w * b - x * c + y * d + z * a
     m.quaternion[f, 2] = w * c + x * b - y * a + z * d
     m.quaternion[f, 3] = w * d - x * a - y * b - z * c
-    turned(m, f)
+    rotation_of(m, f)
 
 
 def spin_of(m: Arrays, f: int, to: int) -> None:
@@ -98,7 +98,7 @@ def read_free(m: Arrays, count: int) -> None:
         m.quaternion[f, 1] = d * y - a * z + b * w + c * x
         m.quaternion[f, 2] = d * z + a * y - b * x + c * w
         m.quaternion[f, 3] = d * w - a * x - b * y - c * z
-        turned(m, f)
+        rotation_of(m, f)
         for i in range(3):
             place = m.placement[f, i]
             for k in range(3):
@@ -216,4 +216,4 @@ def move_free(m: Arrays, f: int, h: float) -> None:
     body_pose(m, f)
 
 
-FREE = (*(turned, turn_by, spin_of, body_pose, read_free, write_free, prepare_free, momentum_of, move_free),)
+FREE = (*(rotation_of, turn_by, spin_of, body_pose, read_free, write_free, prepare_free, momentum_of, move_free),)

@@ -141,11 +141,11 @@ class LongTrees:
             table["kind_calls"][whole[KINDS_END]] = [call.address, call.given, at, at + count * nq, 0, 0]
             whole[KINDS_END] += 1
             if not kind.flat:
-                self._curved(number, kind, (at, count), own.start + rates)
+                self._integrate_quaternions(number, kind, (at, count), own.start + rates)
             at, made = at + count * nq, made + count * size
         table["gathered"][:] = at, made
 
-    def _curved(self, number: int, kind: Any, gathered: tuple[int, int], rates: np.ndarray) -> None:
+    def _integrate_quaternions(self, number: int, kind: Any, gathered: tuple[int, int], rates: np.ndarray) -> None:
         """q ⊕ hθ̇ of joints on quaternions."""
         table, (at, count), whole = self.table, gathered, self.table["long_wholes"][number]
         start = int(table["gathered_rates"][0])
@@ -154,7 +154,7 @@ class LongTrees:
         moved = table["joint_rates"][start : start + len(rates)].reshape(count, kind.nv)
         made = table["joint_moved"][at : at + count * kind.nq].reshape(count, kind.nq)
         step = table["numbers"][c.STEP : c.STEP + 1]
-        call = kernel_call(_moved(kind), [given, moved, step], [made], np.full(1, count, np.int64))
+        call = kernel_call(_integrate(kind), [given, moved, step], [made], np.full(1, count, np.int64))
         self.kept.append(call)
         row = [call.address, call.given, at, at + count * kind.nq, start, start + len(rates)]
         table["curved_calls"][whole[CURVED_END]] = row
@@ -169,7 +169,7 @@ class LongTrees:
         return self.table["tree_q"][place : place + model.nq]
 
 
-def _moved(kind: Any) -> Any:
+def _integrate(kind: Any) -> Any:
     """q ⊕ hθ̇ of one joint, as a kernel."""
     from phistar.model import Body, Joint
     from phistar.spatial import Inertia, Pose
@@ -178,7 +178,7 @@ def _moved(kind: Any) -> Any:
     coordinates = Coordinates(Model("joint", (Body("body", -1, joint, Pose(), Inertia(1.0)),), ()))
 
     def formulas(q: Any, w: Any, h: Any) -> tuple[Any]:
-        return (traced(coordinates.unit(coordinates.moved(np.asarray(q), np.asarray(h[0] * w)))),)
+        return (traced(coordinates.unit(coordinates.add(np.asarray(q), np.asarray(h[0] * w)))),)
 
     key = digest(type(kind).__name__, kind.nq, kind.nv)
     return state_kernel("a joint after a step", key, [kind.nq, kind.nv, 1], [(kind.nq,)], formulas)

@@ -125,7 +125,7 @@ class LoopRows:
         return ClosedAt(found.residual, whole.reshape(-1), np.concatenate(parts).reshape(-1))
 
     @cached_property
-    def compiled(self) -> bool:
+    def is_compiled(self) -> bool:
         """Whether `at_state` is a kernel; a function of arrays otherwise."""
         return is_tree_kernel(self.model)
 

@@ -31,7 +31,7 @@ def loop_formula(loops: LoopRows) -> Formula:
     model, plain = loops.model, loops.at_state
     nq, nv, rows = model.nq, model.nv, len(loops.rows)
 
-    def acted(q: Any, forces: Any, v: Any) -> np.ndarray:
+    def joint_forces(q: Any, forces: Any, v: Any) -> np.ndarray:
         found = plain.function(q)
         whole = np.asarray(found.jacobian).reshape(rows, nv)
         wrench = np.asarray(found.wrench).reshape(rows, 6) * np.asarray(forces)[:, None]
@@ -40,7 +40,7 @@ def loop_formula(loops: LoopRows) -> Formula:
 
     def slopes(q: Any, forces: Any, v: Any) -> tuple[np.ndarray]:
         tape = Tape()
-        made = acted(*(traced(tape.inputs((size,))) for size in (nq, rows, nv)))
+        made = joint_forces(*(traced(tape.inputs((size,))) for size in (nq, rows, nv)))
         inner = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in made])
         inputs = [entry for array in (q, forces, v) for entry in np.asarray(array)]
         seeds = dict(enumerate(tangent_map(model.tree, np.asarray(q))))

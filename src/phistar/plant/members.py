@@ -191,7 +191,7 @@ def join(plant: Plant, robot: Robot) -> None:
     q = None if robot.q is None else model.checked_q(robot.q, f"q of {name}").copy()
     v = None if robot.v is None else model.checked(robot.v, model.nv, f"v of {name}").copy()
     plant.robots[name] = robot._replace(q=q, v=v)
-    plant.changed()
+    plant.invalidate()
 
 
 def starting_state(plant: Plant) -> tuple[np.ndarray, np.ndarray]:

@@ -60,7 +60,7 @@ def plant_of_mjcf(path: str | os.PathLike[str], packages: FolderList = (), witho
     plant.keyframes = _keyframes(compiled, model, kept)
     for field in _fields(plant, compiled, without):
         plant.add_field(field)
-    left_out = [*_left_out(compiled, kept), *tendon_warnings(compiled), *add_sensors(plant, compiled)]
+    left_out = [*_omissions(compiled, kept), *tendon_warnings(compiled), *add_sensors(plant, compiled)]
     plant.file_sensors = len(plant.sensors)
     plant.warnings = (*model.warnings, *left_out)
     for warning in left_out:
@@ -68,7 +68,7 @@ def plant_of_mjcf(path: str | os.PathLike[str], packages: FolderList = (), witho
     return plant
 
 
-def _left_out(compiled: Compiled, kept: list[int]) -> list[str]:
+def _omissions(compiled: Compiled, kept: list[int]) -> list[str]:
     """Sentences about features that act in MuJoCo and not in the plant."""
     mj, sentences = compiled.mj, []
     unread = [geom for geom, mesh in compiled.meshes.items() if mesh is None or (mesh.collides and mesh.path is None)]

@@ -76,7 +76,7 @@ def add_sensors(plant: Plant, compiled: Compiled) -> list[str]:
         if found is None:
             missing[name.lower()] += 1
         else:
-            own = _unused(plant, mj.sensor(number).name or f"{name.lower()}{number}")
+            own = _unique_name(plant, mj.sensor(number).name or f"{name.lower()}{number}")
             plant.sense(found.kind, found.of, own, rows=found.rows, seen_from=found.seen_from, zone=found.zone)
     if not missing:
         return []
@@ -84,7 +84,7 @@ def add_sensors(plant: Plant, compiled: Compiled) -> list[str]:
     return [f"{missing.total()} sensors have no like in a plant and were left out: {told}."]
 
 
-def _unused(plant: Plant, name: str) -> str:
+def _unique_name(plant: Plant, name: str) -> str:
     """A sensor's name, which here has no slash and is not another's."""
     taken, name = {sensor.name for sensor in plant.sensors}, name.replace("/", "_")
     candidates = (name, *(f"{name}_{number}" for number in range(2, len(taken) + 3)))

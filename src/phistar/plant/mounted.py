@@ -29,7 +29,7 @@ class Mounted:
         total = np.zeros(6)
         for frame, inertia in self.pieces:
             pose, motion = forward_kinematics(model, q, frame), frame_velocity(model, q, v, frame)
-            total = total + outward(pose, np.matmul(inertia.matrix, _turned(pose, motion)))
+            total = total + outward(pose, np.matmul(inertia.matrix, _rotate(pose, motion)))
         return total
 
     def weight(self, model: Model, q: Any, gravity: np.ndarray) -> Any:
@@ -43,7 +43,7 @@ class Mounted:
         return total
 
 
-def mounted(plant: Plant, frame: str, where: str) -> Mounted:
+def mount(plant: Plant, frame: str, where: str) -> Mounted:
     """Return the assembly on a frame; at least one part."""
     plant.model.frame(frame)
     on, pieces, owners = {frame}, [], set()
@@ -70,10 +70,10 @@ def outward(pose: Any, force: Any) -> Any:
 
 def inward(pose: Any, force: Any) -> Any:
     """Inverse of `outward`."""
-    return _turned(pose, np.concatenate([force[:3] - cross(pose[:3, 3], force[3:]), force[3:]]))
+    return _rotate(pose, np.concatenate([force[:3] - cross(pose[:3, 3], force[3:]), force[3:]]))
 
 
-def _turned(pose: Any, vector: Any) -> Any:
+def _rotate(pose: Any, vector: Any) -> Any:
     """Both halves of a spatial vector in a pose's axes."""
     turn = np.swapaxes(pose[:3, :3], 0, 1)
     return np.concatenate([np.matmul(turn, vector[:3]), np.matmul(turn, vector[3:])])

@@ -21,7 +21,7 @@ IN_TOUCH = 1e-9  # m: what stands on the very surface is mounted there
 
 def meeting_of(plant: Plant) -> Meeting:
     """The shapes of a plant that may touch. A robot's first moving body meets what is fixed to the world, but for
-    shapes that it overlaps at the start: it was put there on purpose, as a turret in its table. Those are told."""
+    shapes that it overlaps at the start: it was put there on purpose, as a turret in its table. Those are reported."""
     made = meeting_shapes(plant)
     mounted = _overlapping(plant, made)
     if not mounted:

@@ -52,7 +52,7 @@ def set_spin(m: Arrays, x: float, y: float, z: float) -> None:
     m.flow_of[5], m.flow_of[6], m.flow_of[7] = -x, -y, x
 
 
-def spun(m: Arrays, at: int, x: float, y: float, z: float) -> None:
+def spin_derivative(m: Arrays, at: int, x: float, y: float, z: float) -> None:
     """∂(Ix)/∂δθ = I x̃ − (Ix)~ of the inertia in `turning` from `at` on, in `turning` from 18 on."""
     m.flow_next[0], m.flow_next[1], m.flow_next[2] = x, y, z
     for i in range(3):
@@ -115,7 +115,7 @@ def start_inertia(m: Arrays, f: int) -> None:
     for i in range(9):
         m.turned_axes[i] = m.start_turn[9 * f + i]
     turn_inertia(m, f, TENSOR, 0)
-    spun(m, 0, m.v[at], m.v[at + 1], m.v[at + 2])
+    spin_derivative(m, 0, m.v[at], m.v[at + 1], m.v[at + 2])
     for i in range(9):
         m.turning[27 + i] = m.turning[18 + i]
 
@@ -131,7 +131,7 @@ def coast_tangents(m: Arrays, f: int, h: float) -> None:
         for k in range(3):
             m.flow_next[9 + i] += m.turning[90 + 3 * i + k] * m.flow_next[6 + k]
     x, y, z = m.flow_next[9], m.flow_next[10], m.flow_next[11]
-    spun(m, 99, x, y, z)
+    spin_derivative(m, 99, x, y, z)
     set_spin(m, h * x, h * y, h * z)
     sum_series(m, 3, h)
     for i in range(9):
@@ -179,7 +179,7 @@ def free_columns(m: Arrays, f: int, h: float) -> None:
         m.turned_axes[i] = m.rotation[f, i]
     turn_inertia(m, f, INVERSE, 90)
     turn_inertia(m, f, TENSOR, 99)
-    spun(m, 99, m.before[at], m.before[at + 1], m.before[at + 2])
+    spin_derivative(m, 99, m.before[at], m.before[at + 1], m.before[at + 2])
     half = 0.0 if m.start_touched[f] > 0 else 0.5 * h
     for w in range(m.tangent_counts[COLUMNS_OF]):
         free_column(m, f, w, h, half)
@@ -372,7 +372,7 @@ def move_columns(m: Arrays, h: float) -> None:
 
 
 MOVE_TANGENTS = (
-    *(sum_series, set_spin, spun, turn_inertia, three, start_inertia, half_way, coast_tangents),
+    *(sum_series, set_spin, spin_derivative, turn_inertia, three, start_inertia, half_way, coast_tangents),
     *(touched_tangents, free_column, free_columns, set_twist),
     *(joint_columns, invert, owed_columns, floating_columns, move_columns),
 )

@@ -119,7 +119,7 @@ class Plant:
         """
         record_of(convex(shape))
         self.shapes.append((body, shape, at, material, name))
-        self.changed()
+        self.invalidate()
 
     actuate = actuate
     sense = sense
@@ -136,18 +136,18 @@ class Plant:
             Frames of the plant's model; where they are not together at the start, they are drawn there.
         """
         self.welds.append((a, b))
-        self.changed()
+        self.invalidate()
         try:
             _ = self.model
         except PhistarError:
             self.welds.pop()
-            self.changed()
+            self.invalidate()
             raise
 
     def ignore(self, a: str, b: str) -> None:
         """Bodies "robot/body", or whole robots, that pass through each other."""
         self.ignored.append((a, b))
-        self.changed()
+        self.invalidate()
 
     ignore_overlaps = ignore_overlaps
     read_srdf = read_srdf
@@ -174,7 +174,7 @@ class Plant:
             raise ModelError(f"plant.contact takes a ps.Surface; it was given {type(surface).__name__}.")
         check_rule(self, a, b)
         self.contacts.append((a, b, surface))
-        self.changed()
+        self.invalidate()
 
     def default_contact(self, surface: Surface | None) -> None:
         """States how everything touches that `contact` does not name, in place of what materials make.
@@ -185,7 +185,7 @@ class Plant:
             The law of those pairs; None: they pass through each other.
         """
         self.contact_law = surface
-        self.changed()
+        self.invalidate()
 
     @property
     def gravity(self) -> tuple[float, ...]:
@@ -195,9 +195,9 @@ class Plant:
     @gravity.setter
     def gravity(self, value: Sequence[float]) -> None:
         self._gravity = tuple(float(x) for x in value)
-        self.changed()
+        self.invalidate()
 
-    def changed(self) -> None:
+    def invalidate(self) -> None:
         """Drop everything derived from the parts."""
         for name in ("model", "actuators", "meeting", "system", "session", "_workers", "_start"):
             self.__dict__.pop(name, None)

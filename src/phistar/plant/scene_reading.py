@@ -50,7 +50,7 @@ from phistar.plant.scene_schema import (
 from phistar.plant.scene_sensors import sense_all
 from phistar.plant.scene_sentences import unknown_key
 from phistar.plant.scene_tendons import add_tendons, pull
-from phistar.sim.scenes.mesh_solids import named, solids, without_meshes
+from phistar.sim.scenes.mesh_solids import solids, with_shapes, without_meshes
 from phistar.spatial import Inertia, Pose, from_quaternion
 from phistar.spatial.inertia import MASSLESS
 
@@ -93,7 +93,7 @@ def _mechanism(entry: PlantEntry, name: str, folders: Folders, where: str) -> Pl
         plant.weld(weld.frames[0], weld.frames[1])
     if entry.start is not None:
         plant.start = plant.model.checked_q(entry.start, "start")
-        plant.changed()
+        plant.invalidate()
     _state_contacts(plant, entry, where)
     add_tendons(plant, entry.tendons, where)
     for number, actuator in enumerate(entry.actuators or ()):
@@ -239,7 +239,7 @@ def read_shape(entry: ShapeEntry, folders: Folders, where: str) -> list[Geometry
     except PhistarError as error:
         raise FileError(f"{where}: {error}") from None
     color = None if entry.color is None else np.array(entry.color)
-    return named(Geometry(shapes[0], placement(entry, where), entry.name or "", color, "collision"), shapes)
+    return with_shapes(Geometry(shapes[0], placement(entry, where), entry.name or "", color, "collision"), shapes)
 
 
 def _zone(entry: ShapeEntry, folders: Folders, where: str) -> Shape:

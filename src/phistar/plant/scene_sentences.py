@@ -44,7 +44,7 @@ def _sentence(kind: type[BaseModel], content: Any, where: str, error: Any) -> st
     if error["type"] == "extra_forbidden":
         return unknown_key(place.where, place.key, place.table.model_fields)
     info = place.table.model_fields.get(place.key)
-    expected = "a table" if info is None else _expected(info.annotation, info.metadata, place.key)
+    expected = "a table" if info is None else _expectation(info.annotation, info.metadata, place.key)
     if expected.startswith("a number from") and not isinstance(place.content, int | float):
         expected = "a number"
     return f"{place.where}, {place.key}: {expected} was expected; it is {place.content!r:.100}."
@@ -87,14 +87,14 @@ def _entry_of(annotation: Any) -> type[BaseModel] | None:
     return next((found for each in get_args(annotation) if (found := _entry_of(each)) is not None), None)
 
 
-def _expected(annotation: Any, metadata: Sequence[Any], key: str) -> str:
+def _expectation(annotation: Any, metadata: Sequence[Any], key: str) -> str:
     """Values a field takes, in words."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _expected(arguments[0], [*_flat(arguments[1:]), *metadata], key)
+        return _expectation(arguments[0], [*_flat(arguments[1:]), *metadata], key)
     if origin in (Union, UnionType):
         return " or ".join(
-            dict.fromkeys(_expected(each, metadata, key) for each in arguments if each is not type(None))
+            dict.fromkeys(_expectation(each, metadata, key) for each in arguments if each is not type(None))
         )
     if origin is Literal:
         return f"one of {', '.join(map(str, arguments))}"

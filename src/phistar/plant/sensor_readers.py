@@ -16,7 +16,7 @@ from phistar.model.names import unknown
 from phistar.plant.collision_groups import candidates
 from phistar.plant.drive_readers import actuator_reader, tendon_reader
 from phistar.plant.loop_rows import loop_bodies
-from phistar.plant.mounted import inward, mounted, outward
+from phistar.plant.mounted import inward, mount, outward
 from phistar.plant.seen_pose import seen_pose
 from phistar.plant.sensor_kinds import Sensor
 from phistar.plant.session import Session
@@ -67,12 +67,12 @@ class Instant:
         change = frame_velocity(self.model, self.q, self.v, frame) - frame_velocity(self.model, *self.before, frame)
         return change / self.length
 
-    def touched(self, bodies: set[int], about: np.ndarray) -> np.ndarray:
+    def contact_force(self, bodies: set[int], about: np.ndarray) -> np.ndarray:
         """[moment; force] of contacts on some bodies, by the step's numbers, about a point."""
         on = self.tables["shape_wholes"][:, 1]  # the body of each shape
-        return self._pushed({int(shape) for shape in np.flatnonzero(np.isin(on, list(bodies)))}, about)
+        return self._force_on_shapes({int(shape) for shape in np.flatnonzero(np.isin(on, list(bodies)))}, about)
 
-    def pressed(self, names: Sequence[str]) -> np.ndarray:
+    def normal_forces(self, names: Sequence[str]) -> np.ndarray:
         """Normal forces on shapes, by name, N."""
         found = np.zeros(len(names))
         for row, both in zip(self._places, self._shapes.tolist(), strict=True):
@@ -80,11 +80,11 @@ class Instant:
             found += np.array([name in shapes for name in names]) * (row[c.PLACE_NORMAL] / row[c.PLACE_LENGTH])
         return found
 
-    def pushed(self, shapes: set[int]) -> np.ndarray:
+    def force_on_shapes(self, shapes: set[int]) -> np.ndarray:
         """[moment; force] of contacts on shapes, by the step's numbers, about the world's origin."""
-        return self._pushed(shapes, np.zeros(3))
+        return self._force_on_shapes(shapes, np.zeros(3))
 
-    def _pushed(self, shapes: set[int], about: np.ndarray) -> np.ndarray:
+    def _force_on_shapes(self, shapes: set[int], about: np.ndarray) -> np.ndarray:
         """[moment; force] of contacts on shapes, about a point; soft patches turn about their normals."""
         total = np.zeros(6)
         for row, (first, second) in zip(self._places, self._shapes.tolist(), strict=True):
@@ -142,7 +142,7 @@ def reader(plant: Plant, sensor: Sensor) -> Read:
     if kind == "contact_force":
         return _contact_reader(plant, of)
     if kind == "force_torque":
-        return _transmitted(plant, of)
+        return _joint_wrench(plant, of)
     if kind in ("center_of_mass", "mass_velocity", "spin_momentum"):
         return _mass_reader(plant, kind, of)
     if kind.startswith("tendon_"):
@@ -201,7 +201,7 @@ def _joint_entries(plant: Plant, of: str) -> tuple[np.ndarray, np.ndarray]:
 def _mass_reader(plant: Plant, kind: str, of: str) -> Read:
     """Centre of mass of a robot, or of a body with all that it carries; how it moves, and the momentum about it."""
     model = plant.model
-    bodies = sorted(plant.bodies_of(of)) if of in plant.robots else _carried(model, min(plant.bodies_of(of)))
+    bodies = sorted(plant.bodies_of(of)) if of in plant.robots else _outward_bodies(model, min(plant.bodies_of(of)))
 
     def read(at: Instant) -> np.ndarray:
         whole, mass, first = momentum(model, bodies, at.q, at.v)
@@ -213,7 +213,7 @@ def _mass_reader(plant: Plant, kind: str, of: str) -> Read:
     return read
 
 
-def _carried(model: Model, body: int) -> list[int]:
+def _outward_bodies(model: Model, body: int) -> list[int]:
     """A body and all outward of it; of the world, everything."""
     found = [body]
     for number in range(body + 1, len(model.bodies)):
@@ -229,18 +229,18 @@ def _contact_reader(plant: Plant, of: str) -> Read:
 
     def read(at: Instant) -> np.ndarray:
         about = forward_kinematics(model, at.q, frame)[:3, 3] if frame else np.zeros(3)
-        return at.touched(bodies, about)
+        return at.contact_force(bodies, about)
 
     return read
 
 
-def _transmitted(plant: Plant, of: str) -> Read:
+def _joint_wrench(plant: Plant, of: str) -> Read:
     """Newton and Euler for everything that a joint carries: ṗ = weight + contacts + closures + what the joint gives."""
     model = plant.model
     if of not in model.joint_indices:
         raise unknown("joint", of, list(model.joint_indices), plant.name)
     body = model.joint_indices[of]
-    carried = _carried(model, body)
+    carried = _outward_bodies(model, body)
     bodies = numbers_on(plant.system, carried)
     first = len(plant.system.rows)
     signs = [float(a in carried) - float(b in carried) for a, b in loop_bodies(model)]
@@ -252,7 +252,7 @@ def _transmitted(plant: Plant, of: str) -> Read:
         total = -np.concatenate([np.cross(center / max(mass, 1e-300), weight), weight])
         if at.before is not None:
             total += (after - momentum(model, carried, *at.before)[0]) / at.length
-        total -= at.touched(bodies, np.zeros(3))
+        total -= at.contact_force(bodies, np.zeros(3))
         for number, sign in enumerate(signs):
             if sign:
                 impulse = at.often * at.tables["rows"][first + number, c.ROW_IMPULSE]
@@ -268,7 +268,7 @@ def _wrench_reader(plant: Plant, frame: str) -> Read:
     model, body = plant.model, plant.model.frame(frame).body
     if body < 0:
         raise ModelError(f"The frame '{frame:.100}' is the world's, which hangs on no joint.")
-    transmitted = _transmitted(plant, model.joints[body].name)
+    transmitted = _joint_wrench(plant, model.joints[body].name)
 
     def read(at: Instant) -> np.ndarray:
         own = outward(forward_kinematics(model, at.q, model.bodies[body].name), transmitted(at))
@@ -282,17 +282,17 @@ def _tactile(plant: Plant, names: Sequence[str]) -> Read:
     for name in names:
         if name not in known:
             raise unknown("collision shape", name, known, plant.name)
-    return lambda at: at.pressed(names)
+    return lambda at: at.normal_forces(names)
 
 
 def _wrist(plant: Plant, frame: str, name: str) -> Read:
     """The wrench of contacts, of weight and of inertia, −dp/dt, on what is mounted on a frame."""
-    model, carried = plant.model, mounted(plant, frame, f"The sensor '{name}'")
+    model, carried = plant.model, mount(plant, frame, f"The sensor '{name}'")
 
     def read(at: Instant) -> np.ndarray:
         names = {shape.name for shape, owner in zip(*plant.meeting[:2], strict=True) if owner in carried.owners}
         shapes = {number for number, shape in enumerate(at.names) if shape in names}
-        whole = at.pushed(shapes) + carried.weight(model, at.q, model.gravity)
+        whole = at.force_on_shapes(shapes) + carried.weight(model, at.q, model.gravity)
         if at.before is not None:
             change = carried.momentum(model, at.q, at.v) - carried.momentum(model, *at.before)
             whole = whole - change / at.length

@@ -77,7 +77,7 @@ from phistar.constraints.newton import NEWTON
 from phistar.geometry.broad_phase import LOOK, look
 from phistar.geometry.contact_report import TOUCHING
 from phistar.plant.contact_jacobians import CONTACT_JACOBIANS, contact_jacobian, is_on_long, jacobians
-from phistar.plant.free_bodies import FREE, body_pose, move_free, prepare_free, read_free, turned, write_free
+from phistar.plant.free_bodies import FREE, body_pose, move_free, prepare_free, read_free, rotation_of, write_free
 from phistar.plant.impacts import (
     STRIKES,
     any_lively,
@@ -138,7 +138,7 @@ def go_back(m: Arrays) -> None:
 
 
 def restore_pose(m: Arrays, f: int) -> None:
-    turned(m, f)
+    rotation_of(m, f)
     body_pose(m, f)
 
 

@@ -134,7 +134,7 @@ class StepTangents:
         engine, table, loops = self.engine, self.engine.tables, self.engine.moves.loops
         own: dict[str, np.ndarray] = {}
         rows = sum(len(each.rows) for each in loops)
-        rates, made = sum(each.model.nv for each in loops), sum(_made(each) for each in loops)
+        rates, made = sum(each.model.nv for each in loops), sum(_entry_count(each) for each in loops)
         floats = {"group_forces": rows, "group_speeds": rates, "group_made": made}
         own |= {name: np.zeros(max(size, 1)) for name, size in floats.items()}
         own["group_wholes"] = np.zeros((max(len(loops), 1), GROUP_WHOLES), np.int64)
@@ -142,14 +142,14 @@ class StepTangents:
         places = {rate: number for number, rate in enumerate(engine.rate_order.rates.tolist())}
         row = rate = out = q = 0
         for number, each in enumerate(loops):
-            nv, count, size = each.model.nv, len(each.rows), _made(each)
+            nv, count, size = each.model.nv, len(each.rows), _entry_count(each)
             formula = loop_formula(each)
             inputs = [table["loop_q"][q : q + each.model.nq], own["group_forces"][row : row + count]]
             inputs.append(own["group_speeds"][rate : rate + nv])
             outputs = [own["group_made"][out : out + size]]
             call = (
                 kernel_call(formula.kernel, inputs, outputs)
-                if each.compiled
+                if each.is_compiled
                 else python_call(formula.function, inputs, outputs, engine.moves.failed)
             )
             self.kept.append(call)
@@ -160,6 +160,6 @@ class StepTangents:
         return own
 
 
-def _made(loops: Any) -> int:
+def _entry_count(loops: Any) -> int:
     """Entries that a group's kernel makes."""
     return (loops.model.nv + 7 * len(loops.rows)) * loops.model.nv

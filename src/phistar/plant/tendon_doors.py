@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def tendons_of(plant: Plant) -> tuple[Tendon, ...]:
     """A plant's tendons by the names of its model."""
-    return tuple(t.named_in(plant.prefix(t.robot)) if t.robot else t for t in plant.tendons)
+    return tuple(t.with_prefix(plant.prefix(t.robot)) if t.robot else t for t in plant.tendons)
 
 
 def add_tendon(
@@ -76,7 +76,7 @@ def add_tendon(
     tendon = Tendon(name, terms, stiffness, damping, slack, ends, friction, held)
     check_tendon(plant.model, tendon)
     plant.tendons = (*plant.tendons, tendon)
-    plant.changed()
+    plant.invalidate()
 
 
 def actuate_tendon(
@@ -120,4 +120,4 @@ def actuate_tendon(
         force_range=(float(limits[0]), float(limits[1])),
     )  # fmt: skip
     plant.pulls = (*plant.pulls, made)
-    plant.changed()
+    plant.invalidate()

@@ -76,12 +76,12 @@ class Tendon:
                     f"The tendon '{self.name}' has {name} from {low!r} to {high!r}; give the smaller first."
                 )
 
-    def named_in(self, prefix: str) -> Tendon:
+    def with_prefix(self, prefix: str) -> Tendon:
         """The tendon with a robot's own names made those of the plant's model."""
-        return replace(self, terms=tuple(_prefixed(term, prefix) for term in self.terms), robot="")
+        return replace(self, terms=tuple(_with_prefix(term, prefix) for term in self.terms), robot="")
 
 
-def _prefixed(term: Term, prefix: str) -> Term:
+def _with_prefix(term: Term, prefix: str) -> Term:
     match term:
         case JointTerm():
             return replace(term, joint=prefix + term.joint)

@@ -68,7 +68,7 @@ class TreeKernels:
             own = model.joints[self.roots.bodies[0]].v_slice
             turning = cross(v[own][:3], v[own][3:])  # θ̈ lacks the ω×v of its turning axes, which contacts must see
             force = force + np.matmul(mass[:, own.start + 3 : own.stop], turning)
-            momentum, pushed = self.roots.momenta(q, v)[0], self.roots.pushed(q, np.zeros(model.nv))[0]
+            momentum, pushed = self.roots.momenta(q, v)[0], self.roots.force(q, np.zeros(model.nv))[0]
         links = wide_links(model, q) if self.nodes else None
         poses = self._poses(q, links)
         flat = [np.concatenate([np.asarray(turn).reshape(-1), place]) for turn, place in poses.values()]
@@ -115,11 +115,11 @@ class TreeKernels:
 
     def _after_formulas(self, q: Any, w: Any, momentum: Any, h: Any) -> tuple[Any, Any]:
         coordinates, after = Coordinates(self.model), w
-        ahead = _alike(coordinates.unit(coordinates.moved(np.asarray(q), np.asarray(h[0] * w))))
+        ahead = _alike(coordinates.unit(coordinates.add(np.asarray(q), np.asarray(h[0] * w))))
         if self.roots.bodies:
             owed = momentum.reshape(1, 6)
-            ahead = _alike(self.roots.placed(q, ahead, owed, h[0]))
-            after = self.roots.moved(ahead, w, owed)
+            ahead = _alike(self.roots.place_roots(q, ahead, owed, h[0]))
+            after = self.roots.set_momenta(ahead, w, owed)
         return ahead, after
 
     @cached_property
@@ -129,18 +129,18 @@ class TreeKernels:
         given = () if self.model.is_flexible else self.roots.bodies
         return tuple(_numbers(self.model.bodies[body].inertia) for body in given)
 
-    def _given(self, formulas: Any) -> Any:
+    def _with_root_inertia(self, formulas: Any) -> Any:
         """The formulas with the inertia of a root that floats as their last argument, where they are kernels."""
-        if not self.root_inertia or not self.compiled:
+        if not self.root_inertia or not self.is_compiled:
             return formulas
 
-        def given(*arrays: Any) -> Any:
+        def formula(*arrays: Any) -> Any:
             whole = [_numbers(body.inertia).astype(object) for body in self.model.bodies]
             whole[self.roots.bodies[0]] = np.asarray(arrays[-1])
             with runtime_parameters(inertia=traced(np.concatenate(whole))):
                 return formulas(*arrays[:-1])
 
-        return given
+        return formula
 
     @cached_property
     def _key(self) -> bytes:
@@ -152,14 +152,14 @@ class TreeKernels:
         return digest(kept, self.model.gravity)
 
     @cached_property
-    def compiled(self) -> bool:
+    def is_compiled(self) -> bool:
         """Whether these are kernels; functions of arrays otherwise."""
         return is_tree_kernel(self.model)
 
     @cached_property
     def long(self) -> bool:
         """Whether these run link by link (`long_trees.py`)."""
-        return not self.compiled and has_long_kernels(self.model)
+        return not self.is_compiled and has_long_kernels(self.model)
 
     @cached_property
     def at_state(self) -> Formula:
@@ -168,7 +168,7 @@ class TreeKernels:
         shapes = [(m * m,), (m,), (6 * m,), (12 * k,), (6,), (6,)]
         shapes += [(6 * self.node_rates,)] if self.nodes else []
         sizes = [n, m, *(10 for _ in self.root_inertia)]
-        return Formula("a tree at a state", self._key, sizes, shapes, self._given(self._formulas))
+        return Formula("a tree at a state", self._key, sizes, shapes, self._with_root_inertia(self._formulas))
 
     @cached_property
     def after(self) -> Formula:
@@ -176,7 +176,9 @@ class TreeKernels:
         the momentum that is given."""
         n, m = self.model.nq, self.model.nv
         sizes = [n, m, 6, 1, *(10 for _ in self.root_inertia)]
-        return Formula("a tree after a step", self._key, sizes, [(n,), (m,)], self._given(self._after_formulas))
+        return Formula(
+            "a tree after a step", self._key, sizes, [(n,), (m,)], self._with_root_inertia(self._after_formulas)
+        )
 
 
 _LOWER = ([0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2])  # Ixx Ixy Iyy Ixz Iyz Izz

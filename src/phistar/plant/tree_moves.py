@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernel_calls import KernelCall, kernel_call, lane_call, python_call
-from phistar.backends.native_door import aligned
+from phistar.backends.native_door import aligned_zeros
 from phistar.backends.one_state import Formula
 from phistar.constraints import columns as c
 from phistar.model import Free, Model
@@ -55,7 +55,7 @@ class AskedKernel:
 
     def in_lanes(self, own: Mapping[str, np.ndarray], lanes: int) -> KernelCall:
         """The same in lanes."""
-        fixed = [aligned((len(x), lanes), float) for x in self.fixed]
+        fixed = [aligned_zeros((len(x), lanes), float) for x in self.fixed]
         for array, x in zip(fixed, self.fixed, strict=True):
             array[...] = x[:, None]
         inputs, outputs = ([own[name][part] for name, part in x] for x in (self.inputs, self.outputs))
@@ -148,11 +148,13 @@ class TreeMoves:
             first = int(table["first_screw"][body + own.places.index(own.nodes[0])])
             made.append(("screws", slice(first, first + own.node_rates)))
         given: list[Part] = [q, ("v", rates), ("owed", here), ("numbers", slice(c.STEP, c.STEP + 1))]
-        fixed, where = own.root_inertia if own.compiled else (), ("tree_wholes", number)
+        fixed, where = own.root_inertia if own.is_compiled else (), ("tree_wholes", number)
         part = f"the tree of '{self.names[number]}'"
-        self._bind(AskedKernel(own.at_state, own.compiled, (q, before), tuple(made), fixed, (*where, STATE_CALL), part))
+        self._bind(
+            AskedKernel(own.at_state, own.is_compiled, (q, before), tuple(made), fixed, (*where, STATE_CALL), part)
+        )
         moved = ("tree_next", places), before
-        self._bind(AskedKernel(own.after, own.compiled, tuple(given), moved, fixed, (*where, AFTER_CALL), part))
+        self._bind(AskedKernel(own.after, own.is_compiled, tuple(given), moved, fixed, (*where, AFTER_CALL), part))
 
     def _close(self, model: Model, rows: int) -> None:
         """The kernels of the loops, one for every group of them that holds the same trees together."""
@@ -176,7 +178,7 @@ class TreeMoves:
             made.append(("closed_wrench", own))
             named = " and ".join(dict.fromkeys(loop.name for loop in each.model.loops))
             self._bind(
-                AskedKernel(each.at_state, each.compiled, (given,), tuple(made), (), where, f"the loops {named}")
+                AskedKernel(each.at_state, each.is_compiled, (given,), tuple(made), (), where, f"the loops {named}")
             )
         table["loop_wholes"][0, [LOOP_COORDINATES, LOOP_ENTRIES]] = q[-1], at
 

@@ -48,11 +48,11 @@ class Chart:
         """θ̇ of the spanning tree, (…, nv of the tree)."""
         return v if self.model.embedding is None else self.model.embedding.full_rates(q, v)
 
-    def told(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def to_model_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The model's own rates, (…, nv)."""
         return v if self.model is self.own else self.own.embedding.independent_rates(self.tree_rates(q, v))
 
-    def entered(self, rates: np.ndarray) -> np.ndarray:
+    def to_chart_rates(self, rates: np.ndarray) -> np.ndarray:
         """The chart's rates of those of the spanning tree."""
         return rates if self.model.embedding is None else self.model.embedding.independent_rates(rates)
 

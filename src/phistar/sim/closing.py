@@ -29,9 +29,9 @@ def closed_again(coordinates: Coordinates, x: np.ndarray) -> np.ndarray:
         return x
     q, v = coordinates.split(x)
     for _ in range(NEWTON_STEPS):
-        q = coordinates.unit(coordinates.moved(q, np.asarray(corrections(model, q, v).shift)))
+        q = coordinates.unit(coordinates.add(q, np.asarray(corrections(model, q, v).shift)))
     last = corrections(model, q, v)
-    q = coordinates.unit(coordinates.moved(q, np.asarray(last.shift)))
+    q = coordinates.unit(coordinates.add(q, np.asarray(last.shift)))
     return np.concatenate([q, v + np.asarray(last.change)], axis=-1)
 
 

@@ -52,6 +52,6 @@ def _on_links(model: Model, q: np.ndarray, wrenches: dict[tuple[int, int], np.nd
         moment = wrench[:, :3] - np.cross(origin, wrench[:, 3:])
         local = np.concatenate([np.einsum("tji,tj->ti", turn, x) for x in (moment, wrench[:, 3:])], axis=-1)
         if links is not None:
-            local = np.einsum("...iw,...i->...w", links.held_at(body, node), local)
+            local = np.einsum("...iw,...i->...w", links.motion_map(body, node), local)
         made[:, starts[body] : starts[body + 1]] += local
     return made

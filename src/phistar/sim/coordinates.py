@@ -28,7 +28,7 @@ class Coordinates:
     """Xv at (q, v), where the model is the members of one compound link."""
 
     @cached_property
-    def curved(self) -> tuple[Joint, ...]:
+    def curved_joints(self) -> tuple[Joint, ...]:
         return tuple(joint for joint in self.model.joints if not joint.kind.flat)
 
     @cached_property
@@ -57,10 +57,10 @@ class Coordinates:
 
     def unit(self, q: np.ndarray) -> np.ndarray:
         """q with its quaternions normalised."""
-        if not self.curved:
+        if not self.curved_joints:
             return q
         result = q.copy()
-        for joint in self.curved:
+        for joint in self.curved_joints:
             turn = q[..., joint.q_slice][..., -4:]
             scale = 1.0 / np.sqrt(np.sum(turn * turn, axis=-1, keepdims=True))
             result[..., joint.q_slice.stop - 4 : joint.q_slice.stop] = turn * scale
@@ -71,14 +71,14 @@ class Coordinates:
         v = self.tree_rates(q, v)
         result = self._empty(q, v)
         result[..., self.flat[0]] = v[..., self.flat[1]]
-        for joint in self.curved:
+        for joint in self.curved_joints:
             own, twist = q[..., joint.q_slice], v[..., joint.v_slice]
             spin = np.concatenate([twist[..., :3], np.zeros((*twist.shape[:-1], 1))], axis=-1)
             turning = 0.5 * multiply(own[..., -4:], spin)
-            result[..., joint.q_slice] = np.concatenate([_turned(own[..., -4:], twist[..., 3:]), turning], axis=-1)
+            result[..., joint.q_slice] = np.concatenate([_rotate(own[..., -4:], twist[..., 3:]), turning], axis=-1)
         return result
 
-    def moved(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+    def add(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
         """q ⊕ dv as `model.integrate`, without its branches and without normalising."""
         dv = self.tree_rates(q, dv)
         return self.moved_tree(q, dv)
@@ -87,8 +87,8 @@ class Coordinates:
         """q ⊕ dv for rates of the spanning tree, (…, nv of the tree)."""
         result = self._empty(q, dv)
         result[..., self.flat[0]] = q[..., self.flat[0]] + dv[..., self.flat[1]]
-        for joint in self.curved:
-            result[..., joint.q_slice] = _moved(q[..., joint.q_slice], dv[..., joint.v_slice])
+        for joint in self.curved_joints:
+            result[..., joint.q_slice] = _add_free(q[..., joint.q_slice], dv[..., joint.v_slice])
         return result
 
     def _empty(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -96,14 +96,14 @@ class Coordinates:
         return np.empty((*batch, self.model.nq), dtype=np.result_type(q.dtype, v.dtype))
 
 
-def _turned(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:
+def _rotate(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """R(quaternion) · vector; of no coordinates, none (spherical joints have no place)."""
     if vector.shape[-1] == 0:
         return vector
     return np.matmul(from_quaternion(quaternion), vector[..., None])[..., 0]
 
 
-def _moved(q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+def _add_free(q: np.ndarray, dv: np.ndarray) -> np.ndarray:
     """p + R V(ω) v and quaternion ⊗ exp(ω), with V(ω)v = v + (1 − cos θ)/θ² ω×v + (θ − sin θ)/θ³ ω×(ω×v).
 
     Below θ = 1e-8 the last factor has no digits left, but what it multiplies is beyond those of v.
@@ -119,4 +119,4 @@ def _moved(q: np.ndarray, dv: np.ndarray) -> np.ndarray:
     across = cross(omega, slide)
     arc = (angle - np.sin(angle)) / (angle * angle * angle)
     step = slide + 2.0 * sine * sine * across + arc * cross(omega, across)
-    return np.concatenate([q[..., :3] + _turned(turn, step), turned], axis=-1)
+    return np.concatenate([q[..., :3] + _rotate(turn, step), turned], axis=-1)

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.errors import PhistarError
-from phistar.loops.residual import projected
+from phistar.loops.residual import project
 from phistar.sim.charts import BACK, GOOD, Chart
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.joint_drives import Drives
 from phistar.sim.passive import Passive
 from phistar.sim.sample_and_hold import Held
-from phistar.sim.stepping import Segment, integrated
+from phistar.sim.stepping import Segment, integrate_span
 from phistar.sim.sticking import Force, Sticking
-from phistar.sim.topology import Latch, Release, changed
+from phistar.sim.topology import Latch, Release, apply_change
 from phistar.sim.trajectory import Event
 
 FEWEST_STEPS = 50  # so that a control that acts for a moment is not stepped over, and a plot has points
@@ -57,24 +57,24 @@ class Course:
         passive = Passive(chart.model)
 
         def force(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            given = self.drives.forces(self.force(t, q, chart.told(q, v)))
+            given = self.drives.forces(self.force(t, q, chart.to_model_rates(q, v)))
             return chart.forces(q, given) + passive.smooth(q, v)
 
-        drives = replace(self.drives, model=chart.model) if np.any(self.drives.told) else None
+        drives = replace(self.drives, model=chart.model) if np.any(self.drives.is_prescribed) else None
 
-        def told(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            return self.drives.told_in(chart.model, self.force(t, q, chart.told(q, v)))
+        def chart_force(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            return self.drives.prescribed_accelerations(chart.model, self.force(t, q, chart.to_model_rates(q, v)))
 
         self.chart, self.coordinates = chart, Coordinates(chart.model)
-        self.motion = Sticking(chart.model, force, drives, told)
+        self.motion = Sticking(chart.model, force, drives, chart_force)
 
     def meet(self, t: float, x: np.ndarray, at: int) -> np.ndarray:
         """The state after a latch or release."""
         change = self.changes.pop(at)
         q, v = self.coordinates.split(x[:-1])
-        made = changed(self.model, change, self.coordinates.unit(q), v)
+        made = apply_change(self.model, change, self.coordinates.unit(q), v)
         self.events.append(made.event(t, change))
-        self.told_changes.append(made.told(t, change))
+        self.told_changes.append(made.summary_entry(t, change))
         self.model = made.model
         self.enter(Chart(made.model, made.model, GOOD))
         return np.concatenate([made.q, made.v, x[-1:]])
@@ -83,32 +83,32 @@ class Course:
         """The next time that a change is set for, after t."""
         return min((max(c.when, t) for c in self.changes if not callable(c.when)), default=np.inf)
 
-    def renewed(self, x: np.ndarray, needed: float) -> np.ndarray:
+    def switch_chart(self, x: np.ndarray, needed: float) -> np.ndarray:
         """The state in the chart that is good there, which is entered."""
         q, v = self.coordinates.split(x[:-1])
         rates = self.chart.tree_rates(q, v)
         self.enter(Chart.at(self.model, q, needed, (*self.drives.prescribed, *self.drives.locked)))
-        return np.concatenate([q, self.chart.entered(rates), x[-1:]])
+        return np.concatenate([q, self.chart.to_chart_rates(rates), x[-1:]])
 
-    def told(self, t: np.ndarray, x: np.ndarray) -> Piece:
+    def to_piece(self, t: np.ndarray, x: np.ndarray) -> Piece:
         """Samples (T, nq + nv + 1) of the chart as the model's own, their loops closed."""
         x = self.settle(x)
         q, v = self.coordinates.split(x[:, :-1])
         q = self.coordinates.unit(q)
-        return Piece(t, q, self.chart.told(q, v), self.chart.tree_rates(q, v), x[:, -1].copy())
+        return Piece(t, q, self.chart.to_model_rates(q, v), self.chart.tree_rates(q, v), x[:, -1].copy())
 
     def pieces(self, x: np.ndarray, wanted: np.ndarray | None, held: Held | None) -> Iterator[Piece]:
         """The motion piece by piece; forces that are held change between the pieces."""
         if wanted is None or (len(wanted) and wanted[0] == 0.0):
-            yield self.told(np.zeros(1), x[None])
+            yield self.to_piece(np.zeros(1), x[None])
         if self.model.embedding is not None:
-            x = self.renewed(x, GOOD)
+            x = self.switch_chart(x, GOOD)
         times = [0.0, self.length] if held is None else held.times(self.length)
         for begin, end in pairwise(times):
             if held is not None:
                 q, v = self.coordinates.split(x[:-1])
                 q = self.coordinates.unit(q)
-                held.sample(begin, q, self.chart.told(q, v))
+                held.sample(begin, q, self.chart.to_model_rates(q, v))
             x = yield from self.segments(begin, end, x, wanted)
 
     def segments(
@@ -124,7 +124,7 @@ class Course:
                 continue
             ahead = None if wanted is None else wanted[(wanted > t) & (wanted <= stop)]
             found = self.solve(t, stop, x, modes, ahead)
-            yield self.told(found.t, found.x)
+            yield self.to_piece(found.t, found.x)
             if found.failure is not None:
                 raise found.failure
             after, x = found.end
@@ -145,7 +145,7 @@ class Course:
             return self.change(t, x, modes, self.motion.dry[dry])
         first = max(events) - len(self.motion.dry) - (self.model.embedding is not None)
         if first < 0:
-            x = self.renewed(x, BACK)
+            x = self.switch_chart(x, BACK)
         else:
             x = self.meet(t, x, [i for i, change in enumerate(self.changes) if callable(change.when)][first])
         return x, self.decide(t, x)
@@ -157,7 +157,7 @@ class Course:
             if not np.isfinite(x).all():
                 return np.full_like(x, np.nan)  # a step too long, tried beyond all numbers: the method takes a shorter
             q, v = split(x[:-1])
-            acceleration, power = motion.driven(t, unit(q), v, modes)
+            acceleration, power = motion.accelerate(t, unit(q), v, modes)
             return np.concatenate([self.coordinates.rate(q, v), acceleration, [power]])
 
         def margin(dof: int) -> Any:
@@ -173,7 +173,7 @@ class Course:
         for when in (change.when for change in self.changes if callable(change.when)):
             margins.append(lambda t, x, when=when: float(when(t, unit(split(x[:-1])[0]), split(x[:-1])[1])))
         with np.errstate(over="ignore", invalid="ignore"):
-            found = integrated(rate, (t, end), x, wanted, self.settle, margins, self.options)
+            found = integrate_span(rate, (t, end), x, wanted, self.settle, margins, self.options)
         return found
 
     def settle(self, x: np.ndarray) -> np.ndarray:
@@ -185,7 +185,7 @@ class Course:
         if not model.loops:
             return x
         q, v = self.coordinates.split(x[..., :-1])
-        q, v = projected(model, self.coordinates.unit(q), v)
+        q, v = project(model, self.coordinates.unit(q), v)
         return np.concatenate([q, v, x[..., -1:]], axis=-1)
 
     def decide(self, t: float, x: np.ndarray) -> np.ndarray:
@@ -194,7 +194,7 @@ class Course:
 
     def change(self, t: float, x: np.ndarray, modes: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """State and modes after the dofs `at` came to rest or broke loose."""
-        resting = np.concatenate([at, self.motion.stuck(modes)])
+        resting = np.concatenate([at, self.motion.stuck_joints(modes)])
         x = x.copy()
         q, v = self.coordinates.split(x[:-1])
         v[resting], q[...] = 0.0, self.coordinates.unit(q)

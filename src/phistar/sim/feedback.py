@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.timeloop import Memory, Phase, recorded
+from phistar.backends.code.timeloop import Memory, Phase, record
 from phistar.backends.traces.arrays import traced
 from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
@@ -51,4 +51,4 @@ def feedback_phase(model: Model, memory: Memory) -> Phase:
     def control(x: Any, row: Any) -> dict[str, Any]:
         return {"u": feedback_forces(model, traced(row), traced(x[: model.nq]), traced(x[model.nq :]))}
 
-    return recorded(memory, control, ("x", "row"))
+    return record(memory, control, ("x", "row"))

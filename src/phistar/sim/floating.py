@@ -70,7 +70,7 @@ class Floating:
         count = self.model.nq
         return z[..., :count], z[..., count : count + MORE], z[..., count + MORE :]
 
-    def entered(self, q: np.ndarray, v: np.ndarray) -> Pair:
+    def from_state(self, q: np.ndarray, v: np.ndarray) -> Pair:
         """(q, v) → z, in two parts; t = 0."""
         frame, kinetic = center_of_mass_frame(self.model, q, v), self._kinetic(q, v)
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
@@ -82,10 +82,10 @@ class Floating:
             np.concatenate([frame.angular_momentum, linear, v[..., 6:]], axis=-1),
         )
 
-    def left(self, places: np.ndarray, momenta: np.ndarray) -> Pair:
+    def to_state(self, places: np.ndarray, momenta: np.ndarray) -> Pair:
         """z → (q, v): the base is where the centre of mass and the attitude put it, and moves as the momentum says."""
         model, placed = self.model, self.model.bodies[0].placement
-        whole, carried, (arm, turn) = self._carried(places, momenta)
+        whole, carried, (arm, turn) = self._composite_body(places, momenta)
         time = places[..., model.nq : model.nq + 1]
         center = places[..., :3] + (time / model.total_mass) * momenta[..., 3:6]
         base = center - times(turn, arm)
@@ -93,10 +93,10 @@ class Floating:
         q = np.concatenate([times(placed.rotation.T, base - placed.translation), joints], axis=-1)
         twist = solve_symmetric(whole, carried[..., None])[..., 0]
         if model.nv > 6:
-            twist = twist + np.asarray(wiggle_velocity(model, _known(q), _known(momenta[..., 6:])))
+            twist = twist + np.asarray(wiggle_velocity(model, _as_traced(q), _as_traced(momenta[..., 6:])))
         return q, np.concatenate([twist, momenta[..., 6:]], axis=-1)
 
-    def _carried(self, places: np.ndarray, momenta: np.ndarray) -> tuple[np.ndarray, np.ndarray, Pair]:
+    def _composite_body(self, places: np.ndarray, momenta: np.ndarray) -> tuple[np.ndarray, np.ndarray, Pair]:
         """The robot as one body, the momentum as its base sees it, and its centre of mass there and the base's axes."""
         whole, arm, turn = self._whole(places[..., : self.model.nq])
         back = np.swapaxes(turn, -1, -2)
@@ -108,7 +108,7 @@ class Floating:
         model = self.model
         places, more, momenta = self.split(z)
         unit = np.concatenate([self.coordinates.unit(places), more], axis=-1)
-        q, v = self.left(unit, momenta)
+        q, v = self.to_state(unit, momenta)
         forces = u + self.passive.smooth(q, v) + self.passive.coulomb(sign(v))
         _, arm, turn = self._whole(q)
         moment, force = forces[..., :3], forces[..., 3:6]
@@ -121,7 +121,7 @@ class Floating:
         faster = acceleration(q, v, u)[..., 6:]
         return np.concatenate([start, turning, ticks, turned, pushed, faster], axis=-1)
 
-    def corrected(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    def correct_energy(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """After a step from `before`: θ̇⁺ = θ̇ + hθ̈ + c(θ̇ + θ̇⁺), c such that the kinetic energy is e. Forth and back in
         time the same c does it, so that a symmetric method stays symmetric; c is of third order in the step."""
         if self.model.nv == 6:
@@ -129,12 +129,12 @@ class Floating:
         places, more, momenta = self.split(after)
         unit = np.concatenate([self.coordinates.unit(places), more], axis=-1)
         old, new = before[..., -(self.model.nv - 6) :], momenta[..., 6:]
-        whole, carried, _ = self._carried(unit, momenta)
+        whole, carried, _ = self._composite_body(unit, momenta)
         rigid = 0.5 * np.sum(carried * solve_symmetric(whole, carried[..., None])[..., 0], axis=-1)
-        joints = self._joint_momentum(_known(unit[..., : self.model.nq]), _known(new))
+        joints = self._joint_momentum(_as_traced(unit[..., : self.model.nq]), _as_traced(new))
         missing = more[..., 1] - rigid - 0.5 * np.sum(joints * new, axis=-1)
         share = missing / (np.sum(joints * (old + new), axis=-1) + TINY)
-        c = np.asarray(np.clip(_known(np.asarray(share)), -LARGEST_SHARE, LARGEST_SHARE))[..., None]
+        c = np.asarray(np.clip(_as_traced(np.asarray(share)), -LARGEST_SHARE, LARGEST_SHARE))[..., None]
         rates = (new + c * old) / (1.0 - c)
         return np.concatenate([places, more, momenta[..., :6], rates], axis=-1)
 
@@ -149,18 +149,20 @@ class Floating:
         if not self.model.is_flexible:
             return np.asarray(joint_momentum(self.model, q, rates))
         base = np.asarray(wiggle_velocity(self.model, q, rates))
-        return np.asarray(generalized_momentum(self.model, q, _known(np.concatenate([base, rates], axis=-1))))[..., 6:]
+        return np.asarray(generalized_momentum(self.model, q, _as_traced(np.concatenate([base, rates], axis=-1))))[
+            ..., 6:
+        ]
 
-    def seen_by(self, controller: Callable[..., Any]) -> Callable[..., Any]:
+    def adapt_controller(self, controller: Callable[..., Any]) -> Callable[..., Any]:
         """The controller, of q and v as it knows them."""
-        return lambda t, q, v, *rest: controller(t, *(_known(x) for x in self.left(q, v)), *rest)
+        return lambda t, q, v, *rest: controller(t, *(_as_traced(x) for x in self.to_state(q, v)), *rest)
 
     def _whole(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The robot as one body, (…, 6, 6), its centre of mass as the base sees it, and the base's axes."""
-        whole = np.asarray(mass_at_base(self.model, _known(q)))
+        whole = np.asarray(mass_at_base(self.model, _as_traced(q)))
         return whole, center_of_mass_in_base(whole), base_rotation(self.model, np.asarray(q))
 
 
-def _known(array: np.ndarray) -> np.ndarray:
+def _as_traced(array: np.ndarray) -> np.ndarray:
     """Traced numbers as arrays that phistar's functions take."""
     return traced(array) if is_traced(array) else array

@@ -62,7 +62,7 @@ def midpoint_stage(flow: Flow, x: Any, y: Any, s: Any, u: Any, h: Any, alpha: An
     k = flow(y, u)
     if flow.floating is None:
         return {"y": x + (h * 0.5) * k, "s": x + h * k}
-    after = flow.floating.corrected(x, x + h * k)
+    after = flow.floating.correct_energy(x, x + h * k)
     return {"y": 0.5 * (x + after), "s": after}
 
 
@@ -70,7 +70,7 @@ def semi_implicit_stage(flow: Flow, x: Any, y: Any, s: Any, u: Any, h: Any, alph
     """v' = v + h θ̈(q, v), q' = q ⊕ h v'."""
     q, v = flow.coordinates.split(y)
     after = v + h * flow.acceleration(q, v, u)
-    return {"y": y, "s": np.concatenate([flow.coordinates.moved(q, h * after), after], axis=-1)}
+    return {"y": y, "s": np.concatenate([flow.coordinates.add(q, h * after), after], axis=-1)}
 
 
 @dataclass(frozen=True)

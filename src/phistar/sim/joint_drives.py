@@ -45,7 +45,7 @@ class Drives:
         return bool(self.prescribed or self.locked or self.passive)
 
     @property
-    def told(self) -> np.ndarray:
+    def is_prescribed(self) -> np.ndarray:
         """(nv,) of bool: the rates that move as told."""
         return self._mask((*self.prescribed, *self.locked))
 
@@ -68,7 +68,7 @@ class Drives:
             return control
         return control * np.where(self._mask((*self.prescribed, *self.locked, *self.passive)), 0.0, 1.0)
 
-    def told_in(self, other: Model, control: np.ndarray) -> np.ndarray:
+    def prescribed_accelerations(self, other: Model, control: np.ndarray) -> np.ndarray:
         """The accelerations of prescribed joints as entries of the rates of another choice, (nv of the other,)."""
         if other is self.model or other.embedding is None:
             return control
@@ -77,7 +77,7 @@ class Drives:
             result[joint_rates(other, name)] = control[joint_rates(self.model, name)]
         return result
 
-    def moved(self, q: Any, v: Any, forces: Any, control: Any) -> HybridDynamics:
+    def accelerations(self, q: Any, v: Any, forces: Any, control: Any) -> HybridDynamics:
         """θ̈ and the joint forces of all joints under forces (…, nv), passive ones among them."""
         joints: list[Joint] = [self.model.joint(name) for name in (*self.prescribed, *self.locked)]
         told = {

@@ -47,44 +47,44 @@ class LinkSteps:
     forces: bool
     acting: tuple[str, ...]
 
-    def begun(self, kind: AnyKind) -> Step:
+    def begin(self, kind: AnyKind) -> Step:
         """y, s ← x."""
         return self.step(kind, lambda at: {**at.split("y", at.x), **at.split("s", at.x)})
 
-    def asked(self, kind: AnyKind) -> Step:
+    def ask(self, kind: AnyKind) -> Step:
         """q, θ̇ and the joint forces that the stage asks the acceleration for."""
 
-        def made(at: OwnState) -> Mapping[str, Any]:
+        def arguments(at: OwnState) -> Mapping[str, Any]:
             asked = {}
 
             def acceleration(q: Any, v: Any, u: Any) -> Any:
                 asked.update({"q": q, GIVEN["v"]: v, GIVEN["T"]: u + at.passive(q, v)})
                 return v
 
-            self.staged(at, acceleration)
+            self.stage(at, acceleration)
             return asked
 
-        return self.step(kind, made)
+        return self.step(kind, arguments)
 
-    def advanced(self, kind: AnyKind) -> Step:
+    def advance(self, kind: AnyKind) -> Step:
         """y and s, with θ̈ known."""
 
-        def made(at: OwnState) -> Mapping[str, Any]:
-            found = self.staged(at, lambda q, v, u: at.acceleration)
+        def values(at: OwnState) -> Mapping[str, Any]:
+            found = self.stage(at, lambda q, v, u: at.acceleration)
             return {**at.split("y", found["y"]), **at.split("s", found["s"])}
 
-        return self.step(kind, made)
+        return self.step(kind, values)
 
-    def finished(self, kind: AnyKind) -> Step:
+    def finish(self, kind: AnyKind) -> Step:
         """x, y, s ← the next state, its loops closed."""
 
-        def made(at: OwnState) -> Mapping[str, Any]:
-            after = at.closed(Flow(at.coordinates, _none).finish(at.s))
+        def values(at: OwnState) -> Mapping[str, Any]:
+            after = at.close_loops(Flow(at.coordinates, _none).finish(at.s))
             return {name: value for each in ("x", "y", "s") for name, value in at.split(each, after).items()}
 
-        return self.step(kind, made)
+        return self.step(kind, values)
 
-    def staged(self, at: OwnState, acceleration: Callable[..., Any]) -> Mapping[str, Any]:
+    def stage(self, at: OwnState, acceleration: Callable[..., Any]) -> Mapping[str, Any]:
         flow = Flow(at.coordinates, acceleration)
         step = at.clock[1:] - at.clock[:1]
         return self.method.stage(flow, at.x, at.y, at.s, at.forces, step, at.weights[:1], at.weights[1:])
@@ -101,7 +101,7 @@ class LinkSteps:
         constants = kind.constants if isinstance(kind, BuiltKind) else 0
         places += [("constant", "", i) for i in range(constants)]
         entries = tape.inputs((len(places),))
-        known = {name: _chosen(entries, places, name) for name in (*sizes, CLOCK, WEIGHTS, "")}
+        known = {name: _entries_named(entries, places, name) for name in (*sizes, CLOCK, WEIGHTS, "")}
         made = function(OwnState(kind, known, self.acting, known[result]))
         outputs = [(("own", name, i), x) for name, value in made.items() for i, x in enumerate(np.asarray(value))]
         at = {place: entries[i].index for i, place in enumerate(places)}
@@ -172,7 +172,7 @@ class OwnState:
         links, own = self._links_at(q)
         return times(links.map(own), v)
 
-    def closed(self, state: np.ndarray) -> np.ndarray:
+    def close_loops(self, state: np.ndarray) -> np.ndarray:
         """A state with the link's loops closed again, by Newton's method."""
         coordinates, size = self.coordinates, members_of(self.kind).nq
         if not self._compound:
@@ -217,7 +217,7 @@ class OwnState:
         return result
 
 
-def _chosen(entries: np.ndarray, places: list[Any], name: str) -> np.ndarray:
+def _entries_named(entries: np.ndarray, places: list[Any], name: str) -> np.ndarray:
     return entries[[i for i, place in enumerate(places) if place[1] == name]]
 
 

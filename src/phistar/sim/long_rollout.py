@@ -17,7 +17,7 @@ from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.rolled.code import operations_per_link, stage_calls, traced_stages
 from phistar.backends.rolled.flat_steps import FlatTracer
 from phistar.backends.rolled.link_loops import Sizes, TraceStage
-from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, drop_unneeded, number_entries
 from phistar.backends.rolled.link_rollout import Phases, time_functions
 from phistar.backends.rolled.plan import Plan
 from phistar.backends.rolled.robot_tables import (
@@ -94,7 +94,7 @@ class LongRollout:
         header, code = machine_code("long rollout", made_from, target, source)
         rooms = Rooms.from_data(header["memory"])
         areas = Areas(model, numbers, rooms, ())
-        given = self._given(links, areas, rooms, plan)
+        given = self._arguments(links, areas, rooms, plan)
         if links.frames is not None:
             data = link_tables(model, links.frames, numbers, areas, given, (), 2 * lanes)
         else:
@@ -108,7 +108,7 @@ class LongRollout:
         assert self.plan is not None
         memory = Memory(2 * lanes, 1)
         flat = {**FlatTracer(self.plan).shapes, CLOCK: (2, 1), WEIGHTS: (2, 1), GAINS: (self.state.gains, 1)}
-        laid_out(stages, len(links.kinds), flat, memory)
+        number_entries(stages, len(links.kinds), flat, memory)
         made = stage_calls(stages, memory, lanes, fma)
         rooms = Rooms.from_data(memory.data())
         control = self._controller(links, rooms, lanes, fma) if self.control else None
@@ -150,7 +150,7 @@ class LongRollout:
         named = {"x": [*found["q"], *found["v"]], "clock": found["t"], "gains": found["g"], "u": found["c"]}
         return {(name, i): int(vector) for name, vectors in named.items() for i, vector in enumerate(vectors)}
 
-    def _given(self, links: RolledLinks, areas: Areas, rooms: Rooms, plan: Plan) -> Given:
+    def _arguments(self, links: RolledLinks, areas: Areas, rooms: Rooms, plan: Plan) -> Given:
         """Where states, times and joint forces go; constants of the joints stand in the links' memory."""
         found, numbers = self._places(links, areas, rooms), links.numbers
         arrays = [found[name] for name in self.signature.names]
@@ -179,9 +179,9 @@ def _stages(steps: LinkSteps, kinds: Sequence[Any], plan: Plan) -> list[Stage]:
     dynamics = traced_stages(plan, kinds, FlatTracer(plan))
     begin, asked, advanced, finished = (
         Stage("outward", [made(kind) for kind in kinds])
-        for made in (steps.begun, steps.asked, steps.advanced, steps.finished)
+        for made in (steps.begin, steps.ask, steps.advance, steps.finish)
     )
-    return needed([begin, asked, *dynamics, advanced, finished], {"xq", "xv"}, set())
+    return drop_unneeded([begin, asked, *dynamics, advanced, finished], {"xq", "xv"}, set())
 
 
 def acting(model: Model) -> dict[str, np.ndarray]:

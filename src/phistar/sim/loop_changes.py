@@ -10,7 +10,7 @@ import numpy as np
 from phistar.errors import ModelError
 from phistar.plant.plant import Plant
 from phistar.plant.session import PlantState, Session
-from phistar.sim.topology import Latch, Release, changed
+from phistar.sim.topology import Latch, Release, apply_change
 from phistar.sim.trajectory import Event
 
 
@@ -34,10 +34,10 @@ class Changes:
             change = due[0]
             self.waiting.remove(change)
             q, v = _state(session)
-            made = changed(self.plant.model, change, q, v)
+            made = apply_change(self.plant.model, change, q, v)
             events.append(made.event(time, change))
             found = copy(self.plant)
-            found.changed()
+            found.invalidate()
             found.__dict__["model"] = made.model  # the parts' own model with other loops
             session = found.session
             session.load(PlantState(made.q, made.v))

@@ -221,7 +221,7 @@ def _records(content: bytes) -> Iterator[tuple[str, Kind, float, bytes]]:
     schemas: dict[int, Kind] = {}
     channels: dict[int, tuple[str, Kind]] = {}
     for record in StreamReader(io.BytesIO(content), emit_chunks=True, record_size_limit=LARGEST).records:
-        for each in breakup_chunk(_unpacked(record)) if isinstance(record, Chunk) else [record]:
+        for each in breakup_chunk(_unpack(record)) if isinstance(record, Chunk) else [record]:
             if isinstance(each, Schema) and each.name in KINDS:
                 schemas[each.id] = KINDS[each.name]
             elif isinstance(each, Channel) and each.message_encoding == "cdr" and each.schema_id in schemas:
@@ -230,7 +230,7 @@ def _records(content: bytes) -> Iterator[tuple[str, Kind, float, bytes]]:
                 yield *channels[each.channel_id], 1e-9 * each.log_time, each.data
 
 
-def _unpacked(chunk: Any) -> Any:
+def _unpack(chunk: Any) -> Any:
     """A chunk whose content is no longer than it says and than what is read."""
     if chunk.uncompressed_size > LARGEST:
         raise FileError(f"a chunk would unpack to {chunk.uncompressed_size} bytes; at most {LARGEST} are read")

@@ -15,7 +15,7 @@ from phistar.plant.sample_loop import FASTEST
 from phistar.plant.session import Diverged, PlantState, Session, Stuck
 from phistar.sim.course_events import NOTHING, Touching, named, note_touching, read_log, touching_of
 from phistar.sim.extrapolation import Extrapolation
-from phistar.sim.step_records import Step, told
+from phistar.sim.step_records import Step, last_step
 from phistar.sim.trajectory import Event
 from phistar.sim.world import Penetration, World
 
@@ -141,7 +141,7 @@ class Motion:
         """The moment at `end`, of whose steps only the last is told; events are those of all."""
         arrival, engine = self.to(end), self.session.engine
         numbers = self._long.numbers.tolist()
-        step = told(self.world, self.session, numbers[k.TOOK])._replace(error=arrival.error, count=arrival.steps)
+        step = last_step(self.world, self.session, numbers[k.TOOK])._replace(error=arrival.error, count=arrival.steps)
         self._now = PlantState(engine.q[: len(moment.state.q)].copy(), engine.v[: len(moment.state.v)].copy())
         self._crossed = self._now
         touching = self._touching(moment.touching, bool(arrival.events))
@@ -202,7 +202,7 @@ class Motion:
         why, numbers = self._long.advance(end, each), self._long.numbers.tolist()
         if why == k.TOO_SHORT:
             raise Missed(self._missed(numbers[k.TIME], numbers[k.WANTED]))
-        step = told(self.world, self.session, numbers[k.TOOK])._replace(error=numbers[k.LARGEST])
+        step = last_step(self.world, self.session, numbers[k.TOOK])._replace(error=numbers[k.LARGEST])
         moved = self._arrived(moment, step, self.session.state(), numbers[k.TIME], numbers[k.WANTED])
         self._now = moved.state
         return moved
@@ -228,7 +228,7 @@ class Motion:
         except Diverged as error:
             raise Diverged(f"At t = {time:.6g} s {self._stuck(state, length, error)}") from None
         after = PlantState(engine.q[: len(state.q)].copy(), engine.v[: len(state.v)].copy())
-        moved = self._arrived(moment, told(self.world, session, length), after, until, moment.wanted)
+        moved = self._arrived(moment, last_step(self.world, session, length), after, until, moment.wanted)
         self._now = after
         return moved
 

@@ -32,21 +32,21 @@ class Passive:
         parts = (own.damping, own.stiffness, own.model.gather(lambda kind: kind.friction[0] + kind.friction[1]))
         return self.model.is_flexible or any(np.any(part) for part in parts)
 
-    def _gathered(self, name: str) -> np.ndarray:
+    def _joint_values(self, name: str) -> np.ndarray:
         """Joint values (nv,) of a name; zero on flexible modes, whose stiffness and damping are matrices."""
         return self.model.gather(lambda kind: getattr(kind, name))
 
     @cached_property
     def damping(self) -> np.ndarray:
-        return self._gathered("damping")
+        return self._joint_values("damping")
 
     @cached_property
     def stiffness(self) -> np.ndarray:
-        return self._gathered("stiffness")
+        return self._joint_values("stiffness")
 
     @cached_property
     def rest(self) -> np.ndarray:
-        return self._gathered("rest")
+        return self._joint_values("rest")
 
     @cached_property
     def friction(self) -> np.ndarray:

@@ -120,17 +120,17 @@ def rollout(
             )
         if drives.any:
             raise PhistarError("The midpoint method of a floating robot drives all joints by force; take 'rk4'.")
-        start, memory = floating.entered(*start), replace(memory, nq=model.nq + MORE)
-        controller = controller and floating.seen_by(controller)
+        start, memory = floating.from_state(*start), replace(memory, nq=model.nq + MORE)
+        controller = controller and floating.adapt_controller(controller)
     made = _run(drives, method, memory, controller, start, times, given, gains)
-    q, v = made if floating is None else floating.left(*made)
+    q, v = made if floating is None else floating.to_state(*made)
     _tell_divergence(model, times, v, start[1])
     if fed is not None:
         given = feedback_forces(model, fed, q[..., :-1, :], v[..., :-1, :])
-    return Trajectory(model, times, q, v, None if given is None else _held(given, q.shape[:-2]))
+    return Trajectory(model, times, q, v, None if given is None else _hold_controls(given, q.shape[:-2]))
 
 
-def _held(controls: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
+def _hold_controls(controls: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
     """Joint forces (…, steps+1, nv) from each sample on; the last step's after it too."""
     after = controls[..., -1:, :] if controls.shape[-2] else np.zeros((*controls.shape[:-2], 1, controls.shape[-1]))
     last = np.concatenate([controls, after], axis=-2)
@@ -177,14 +177,14 @@ def _run(
     else:
         function = None if drives.any else long_rollout(model, method, memory, control, given is not None)
     if function is None:
-        return _stepped(drives, method, memory, control, start, times, given, gains)
+        return _step_in_numpy(drives, method, memory, control, start, times, given, gains)
     count = len(times) - 1
     arrays = [*start, times, *([] if given is None else [given.reshape(*given.shape[:-2], count * given.shape[-1])])]
     arrays += [] if gains is None or not memory.gains else [gains]
     return spread(function, tuple(arrays), [(count + 1, memory.nq), (count + 1, model.nv)])
 
 
-def _stepped(
+def _step_in_numpy(
     drives: Drives,
     method: str,
     memory: Memory,
@@ -223,8 +223,8 @@ def numeric_flow(drives: Drives, method: Method) -> Flow:
         forces = drives.forces(u)
         if passive.acts:
             forces = forces + passive.smooth(q, v) + passive.sliding(q, v)
-        if np.any(drives.told):
-            return np.asarray(drives.moved(q, v, forces, u).accelerations)
+        if np.any(drives.is_prescribed):
+            return np.asarray(drives.accelerations(q, v, forces, u).accelerations)
         return forward_dynamics(model, q, v, forces)
 
     return Flow(Coordinates(model), acceleration, method.floating(model))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.choice import compilable, is_rollout_written, is_wide_written
-from phistar.backends.code.timeloop import Memory, Phase, TimeLoop, TimeSignature, recorded
+from phistar.backends.code.timeloop import Memory, Phase, TimeLoop, TimeSignature, record
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
@@ -29,11 +29,11 @@ def is_written(model: Model) -> bool:
     if is_wide_written(model) or model.embedding is None:
         return is_wide_written(model)
 
-    def counted() -> bool:
+    def count() -> bool:
         operations = fewest_operations(forward_dynamics.wanted(model, ())[0])
         return operations is not None and is_rollout_written(operations)
 
-    return model.kept("rollout is written", counted)
+    return model.kept("rollout is written", count)
 
 
 def compiled_rollout(
@@ -48,10 +48,12 @@ def compiled_rollout(
     """The gufunc (q0, v0, times[, controls, flat][, parameters]) → (q, v), kept on the model."""
     drives = drives or Drives(model)
     key = ("rollout", method, memory, control, target, lanes, drives.names)
-    return model.kept(key, lambda: _made(drives, method, memory, control, target or host(), lanes))
+    return model.kept(key, lambda: _kernel(drives, method, memory, control, target or host(), lanes))
 
 
-def _made(drives: Drives, method: str, memory: Memory, control: Phase | None, target: Target, lanes: int | None) -> Any:
+def _kernel(
+    drives: Drives, method: str, memory: Memory, control: Phase | None, target: Target, lanes: int | None
+) -> Any:
     model, lanes = drives.model, lanes or target.lanes
     chosen = method_named(method)
     how = method, chosen.weights, chosen.keeps_momentum
@@ -78,8 +80,8 @@ def time_loop(
     def finish(s: Any) -> Any:
         return dict.fromkeys(("x", "y", "s"), closed_again(flow.coordinates, flow.finish(s)))
 
-    stage_phase = recorded(memory, stage, ("x", "y", "s", "u", "clock", "weights"))
-    return TimeLoop(memory, stage_phase, recorded(memory, finish, ("s",)), control, chosen.weights)
+    stage_phase = record(memory, stage, ("x", "y", "s", "u", "clock", "weights"))
+    return TimeLoop(memory, stage_phase, record(memory, finish, ("s",)), control, chosen.weights)
 
 
 def traced_flow(drives: Drives, method: Method) -> Flow:
@@ -88,8 +90,8 @@ def traced_flow(drives: Drives, method: Method) -> Flow:
 
     def acceleration(q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
         forces = drives.forces(u) + passive.smooth(q, v) + passive.sliding(q, v)
-        if np.any(drives.told):
-            return np.asarray(drives.moved(q, v, forces, u).accelerations)
+        if np.any(drives.is_prescribed):
+            return np.asarray(drives.accelerations(q, v, forces, u).accelerations)
         return np.asarray(forward_dynamics(model, q, v, forces))
 
     return Flow(Coordinates(model), acceleration, method.floating(model))

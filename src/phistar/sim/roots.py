@@ -52,20 +52,20 @@ class Roots:
         mass = mass_matrix(self.model, q)
         return np.stack([_outward(self._pose(q, i), np.matmul(mass[self._rates(i)], v)) for i in self.bodies])
 
-    def pushed(self, q: Any, tau: Any) -> Any:
+    def force(self, q: Any, tau: Any) -> Any:
         """(k, 6): the force about the world's origin of gravity and of the joint forces at the roots."""
         force = tau - gravity_load(self.model, q)
         return np.stack([_outward(self._pose(q, i), force[self._rates(i)]) for i in self.bodies])
 
-    def moved(self, q: Any, v: Any, momenta: Any) -> Any:
+    def set_momenta(self, q: Any, v: Any, momenta: Any) -> Any:
         """v (nv,) with those twists of the roots that make the trees' momenta what is given."""
         parts, done = [], 0
-        for own, inertia, missing in self._owed(q, v, momenta):
+        for own, inertia, missing in self._missing_momenta(q, v, momenta):
             parts += [v[done : own.start], v[own] + solve_symmetric(inertia, missing[:, None])[:, 0]]
             done = own.stop
         return np.concatenate([*parts, v[done:]])
 
-    def placed(self, q: Any, ahead: Any, momenta: Any, h: Any) -> Any:
+    def place_roots(self, q: Any, ahead: Any, momenta: Any, h: Any) -> Any:
         """`ahead` (nq,), the coordinates after a step h from q, with the roots where their trees' centres of mass have
         moved by h p/m, p the linear momenta after it."""
         before, after, parts, done = mass_matrix(self.model, q), mass_matrix(self.model, ahead), [], 0
@@ -79,7 +79,7 @@ class Roots:
             done = place + 3
         return np.concatenate([*parts, ahead[done:]])
 
-    def _owed(self, q: Any, v: Any, momenta: Any) -> Iterator[tuple[slice, Any, Any]]:
+    def _missing_momenta(self, q: Any, v: Any, momenta: Any) -> Iterator[tuple[slice, Any, Any]]:
         """Yield each tree's root rates, its inertia (6, 6) seen at the root, and the momentum (6,) that v lacks."""
         mass = mass_matrix(self.model, q)
         for body, momentum in zip(self.bodies, momenta, strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 from phistar.dynamics import forward_kinematics
 from phistar.model import Model
 from phistar.plant.measurements import with_error
-from phistar.plant.mounted import Mounted, inward, mounted
+from phistar.plant.mounted import Mounted, inward, mount
 from phistar.plant.plant import Plant
 from phistar.plant.seen_pose import seen_pose
 from phistar.plant.sensor_kinds import Sensor
@@ -76,7 +76,7 @@ class Sensing:
             self.joints.append(np.concatenate([view.places, model.nq + view.rates]))
             return len(view.places) + len(view.rates)
         if sensor.kind == "wrist":
-            self.mounted.append(mounted(self.plant, of, f"The sensor '{sensor.name}'"))
+            self.mounted.append(mount(self.plant, of, f"The sensor '{sensor.name}'"))
             return 6
         self.seen.append((of, sensor.seen_from))
         return POSE
@@ -99,7 +99,7 @@ class Sensing:
         state, before, step = moment.state, moment.before, moment.step
         if not self.compiled:
             return np.zeros(0)
-        touch, tips = self._untouched
+        touch, tips = self._zero_forces
         if step is not None and len(step.pair):
             pattern = self._pattern(tuple(step.pair.tolist()))
             if self.mounted:
@@ -110,7 +110,7 @@ class Sensing:
         return self._readings(state.q, state.v, before.q, before.v, touch, tips, often, bias, noise)
 
     @cached_property
-    def _untouched(self) -> tuple[np.ndarray, np.ndarray]:
+    def _zero_forces(self) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(max(6 * len(self.mounted), 1)), np.zeros(max(len(self.tips), 1))
 
     def _pattern(self, numbers: tuple[int, ...]) -> _Pattern:
@@ -161,7 +161,7 @@ class Sensing:
     @cached_property
     def _readings(self) -> Any:
         """The formulas, compiled."""
-        model, (touch, tips) = self.world.model, self._untouched
+        model, (touch, tips) = self.world.model, self._zero_forces
         rows = {"before_q": model.nq, "before_v": model.nv, "touch": len(touch), "tips": len(tips), "often": 1}
         rows |= {"bias": self.compiled, "noise": self.compiled}
         carried = tuple((each.frame, each.pieces) for each in self.mounted)

@@ -12,7 +12,7 @@ from phistar.control.sampled import SampledController, is_sampled
 from phistar.dynamics import kinetic_energy, potential_energy
 from phistar.errors import PhistarError, ShapeError
 from phistar.loops.forces import loop_report
-from phistar.loops.residual import left_open, loop_residual, projected
+from phistar.loops.residual import left_open, loop_residual, project
 from phistar.model import Model
 from phistar.sim.closing import check_closed
 from phistar.sim.course import Course, Piece
@@ -88,7 +88,7 @@ def simulate(
         Loops of a model that close and open on the way, at a time or at an event; rates jump by the least kinetic
         energy. `events` tells them, `summary["changes"]` their impulses and the energy they take.
     limits : "tell" or "ignore"
-        Whether limits of joints, which a model's motion leaves out, are told to the logger, or are known to be.
+        Whether joint limits, which a model's motion leaves out, are logged ("tell") or knowingly ignored.
     **options
         Those of `Plant.simulate`.
 
@@ -128,10 +128,10 @@ def simulate(
     tell_left_out("ps.simulate", model, limits)
     tolerances = RTOL if rtol is None else rtol, ATOL if atol is None else atol
     drives = Drives(model, tuple(prescribed), tuple(locked), tuple(passive))
-    return simulated(model, q0, v0, duration, control, *tolerances, t_eval, drives, tuple(changes))
+    return simulate_unchecked(model, q0, v0, duration, control, *tolerances, t_eval, drives, tuple(changes))
 
 
-def simulated(
+def simulate_unchecked(
     model: Model,
     q0: Any,
     v0: Any,
@@ -151,7 +151,7 @@ def simulated(
     if held is not None and changes:
         raise PhistarError("Loops change under a control(t, q, v); a sampled controller does not see them come.")
     given = held or control or (lambda t, q, v: np.zeros(model.nv))
-    run = Course(drives, lambda t, q, v: _checked(model, given(t, q, v), t), rtol, atol, length, changes)
+    run = Course(drives, lambda t, q, v: _check_forces(model, given(t, q, v), t), rtol, atol, length, changes)
     parts, failure = list[Piece](), None
     try:
         for part in run.pieces(start, wanted, held):
@@ -200,13 +200,13 @@ def _sampled_forces(
     if held is not None:
         forces = held.at(t)
     else:
-        each = [_checked(model, given(*sample), sample[0]) for sample in zip(t.tolist(), q, v, strict=True)]
+        each = [_check_forces(model, given(*sample), sample[0]) for sample in zip(t.tolist(), q, v, strict=True)]
         forces = np.reshape(each, (len(t), model.nv))
     if not drives.any:
         return forces
     own, resisting = drives.forces(forces), Passive(model).smooth(q, v)
-    found = drives.moved(q, v, own + resisting, forces)
-    return np.where(drives.told, found.forces - resisting, own)
+    found = drives.accelerations(q, v, own + resisting, forces)
+    return np.where(drives.is_prescribed, found.forces - resisting, own)
 
 
 def _start(model: Model, q0: Any, v0: Any) -> np.ndarray:
@@ -216,7 +216,7 @@ def _start(model: Model, q0: Any, v0: Any) -> np.ndarray:
     if model.embedding is not None:
         q = model.embedding.closing(q)
     if model.loops:
-        q, v = projected(model, q, v)
+        q, v = project(model, q, v)
     return np.concatenate([q, v, [0.0]])
 
 
@@ -246,7 +246,7 @@ def _span(duration: Any, t_eval: Any) -> tuple[float, np.ndarray | None]:
     return length, wanted
 
 
-def _checked(model: Model, tau: Any, t: float) -> np.ndarray:
+def _check_forces(model: Model, tau: Any, t: float) -> np.ndarray:
     forces = model.checked(tau, model.nv, f"control at t = {t:.6g} s")
     if forces.ndim != 1:
         raise ShapeError(f"The control gives shape {forces.shape} at t = {t:.6g} s; it must give ({model.nv},).")

@@ -85,7 +85,7 @@ class Step(NamedTuple):
         return Places(self.place_pair[chosen], point, force, moment, normal)
 
 
-def told(world: World, session: Session, length: float) -> Step:
+def last_step(world: World, session: Session, length: float) -> Step:
     """The last step of a session."""
     engine = session.engine
     counts, numbers, tables = engine.counts.tolist(), engine.numbers.tolist(), engine.tables

@@ -30,7 +30,7 @@ class Segment(NamedTuple):
     failure: PhistarError | None = None
 
 
-def integrated(
+def integrate_span(
     rate: Rate,
     span: tuple[float, float],
     x: np.ndarray,
@@ -47,7 +47,7 @@ def integrated(
     times, states, events = [np.zeros(0)], [np.zeros((0, len(x)))], ()
     t, looked = span[0], span[0]
     while solver.status == "running" and not events:
-        start, failure = solver.t, _stepped(solver)
+        start, failure = solver.t, _step(solver)
         if len(times) % LOOK_EVERY == 0:
             failure, looked = failure or _stiff(solver, (solver.t - looked) / LOOK_EVERY), solver.t
         if failure is not None:
@@ -64,7 +64,7 @@ def integrated(
     return Segment(np.concatenate(times), np.concatenate(states), (t, x), events)
 
 
-def _stepped(solver: Any) -> PhistarError | None:
+def _step(solver: Any) -> PhistarError | None:
     """Why a step could not be made, if it could not."""
     try:
         message = solver.step()

@@ -46,20 +46,20 @@ class Sticking:
     def dry(self) -> np.ndarray:
         """The dofs that have dry friction."""
         rough = np.any(self.passive.friction > 0.0, axis=0)
-        return np.flatnonzero(rough if self.drives is None else rough & ~self.drives.told)
+        return np.flatnonzero(rough if self.drives is None else rough & ~self.drives.is_prescribed)
 
-    def stuck(self, modes: np.ndarray) -> np.ndarray:
+    def stuck_joints(self, modes: np.ndarray) -> np.ndarray:
         return self.dry[modes[self.dry] == 0]
 
     def acceleration(self, t: float, q: np.ndarray, v: np.ndarray, modes: np.ndarray) -> np.ndarray:
         """θ̈, (nv,), zero where a joint sticks."""
-        return self.driven(t, q, v, modes)[0]
+        return self.accelerate(t, q, v, modes)[0]
 
-    def driven(self, t: float, q: np.ndarray, v: np.ndarray, modes: np.ndarray) -> tuple[np.ndarray, float]:
+    def accelerate(self, t: float, q: np.ndarray, v: np.ndarray, modes: np.ndarray) -> tuple[np.ndarray, float]:
         """θ̈, and the power of all joint forces but springs."""
         result, at, inverse, forces = self._sliding(t, q, v, modes)
         if len(at):
-            result = result + inverse[:, at] @ _solved(inverse, at, -result[at])
+            result = result + inverse[:, at] @ _least_forces(inverse, at, -result[at])
             result[at] = 0.0
         springs = self.passive.smooth(q, np.zeros(v.shape))
         return result, float(v @ (forces - springs))
@@ -69,11 +69,13 @@ class Sticking:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """θ̈ as if nothing stuck; the dofs that do; how θ̈ answers to joint forces, ℳ⁻¹ without loops (if any do); and
         the joint forces."""
-        forces, at = self.force(t, q, v) + self.passive.coulomb(modes), self.stuck(modes)
+        forces, at = self.force(t, q, v) + self.passive.coulomb(modes), self.stuck_joints(modes)
         if self.drives is not None and self.control is not None:
             told = self.control(t, q, v)
-            found = self.drives.moved(q, v, forces, told)
-            more = self.drives.moved(q, v, forces + np.eye(self.model.nv), told).accelerations if len(at) else 0.0
+            found = self.drives.accelerations(q, v, forces, told)
+            more = (
+                self.drives.accelerations(q, v, forces + np.eye(self.model.nv), told).accelerations if len(at) else 0.0
+            )
             return found.accelerations, at, (np.asarray(more) - found.accelerations).T, found.forces
         free = forward_dynamics(self.model, q, v, forces)
         if len(at) and self.model.loops:
@@ -87,7 +89,7 @@ class Sticking:
         if modes[dof] != 0:
             return modes[dof] * v[dof]
         free, at, inverse, _ = self._sliding(t, q, v, modes)
-        holding = _solved(inverse, at, -free[at])[np.searchsorted(at, dof)]
+        holding = _least_forces(inverse, at, -free[at])[np.searchsorted(at, dof)]
         ahead, back = self.passive.friction[:, dof]
         return min(holding + ahead, back - holding) + EXCESS * (ahead + back)
 
@@ -101,7 +103,7 @@ class Sticking:
         if len(at) == 0:
             return modes
         block, wanted = inverse[np.ix_(at, at)], free[at]
-        root, side = _rooted(block, wanted, np.abs(inverse).max())
+        root, side = _square_root(block, wanted, np.abs(inverse).max())
         ahead, back = self.passive.friction[:, at]
         found = lsq_linear(root, -side, (-ahead, back), method="bvls")
         force, bound = found.x, found.active_mask  # a force on its bound may miss it by the last digit
@@ -112,14 +114,14 @@ class Sticking:
         return modes
 
 
-def _rooted(block: np.ndarray, wanted: np.ndarray, unit: float) -> tuple[np.ndarray, np.ndarray]:
+def _square_root(block: np.ndarray, wanted: np.ndarray, unit: float) -> tuple[np.ndarray, np.ndarray]:
     """R and R⁻*α with R*R = A, by eigenvectors: in a loop joints hold each other, or one is at its dead centre."""
     values, vectors = np.linalg.eigh(0.5 * (block + block.T))
     roots = np.sqrt(np.maximum(values, SINGULAR * unit))
     return roots[:, None] * vectors.T, (vectors.T @ wanted) / roots
 
 
-def _solved(inverse: np.ndarray, at: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _least_forces(inverse: np.ndarray, at: np.ndarray, right: np.ndarray) -> np.ndarray:
     """The least forces at these joints with A λ = right."""
-    root, side = _rooted(inverse[np.ix_(at, at)], right, np.abs(inverse).max())
+    root, side = _square_root(inverse[np.ix_(at, at)], right, np.abs(inverse).max())
     return np.linalg.lstsq(root, side, rcond=10.0 * SINGULAR**0.5)[0]

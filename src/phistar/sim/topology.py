@@ -15,7 +15,7 @@ import numpy as np
 
 from phistar.dynamics import frame_poses, jacobian, kinetic_energy, mass_matrix
 from phistar.errors import ModelError
-from phistar.loops.residual import projected
+from phistar.loops.residual import project
 from phistar.model import CutKind, Fixed, JointKind, Model
 from phistar.model.parts import Frame
 from phistar.sim.trajectory import Event
@@ -89,7 +89,7 @@ class Change(NamedTuple):
     impulse: np.ndarray
     lost: float
 
-    def told(self, time: float, change: Latch | Release) -> dict[str, Any]:
+    def summary_entry(self, time: float, change: Latch | Release) -> dict[str, Any]:
         """Entry for the summary of a run."""
         what = "latch" if isinstance(change, Latch) else "release"
         facts = {"time": time, "what": what, "loop": change.name}
@@ -104,14 +104,14 @@ class Change(NamedTuple):
         return Event(time, "latch", f"{change.name}: {sizes}")
 
 
-def changed(model: Model, change: Latch | Release, q: np.ndarray, v: np.ndarray) -> Change:
+def apply_change(model: Model, change: Latch | Release, q: np.ndarray, v: np.ndarray) -> Change:
     """The model and its state after a change."""
     if model.embedding is not None:
         raise ModelError(f"{model.name} is in independent rates; loops close and open on model.embedding.closed.")
     if isinstance(change, Release):
         return Change(model.without(change.name), q, v, np.zeros(6), 0.0)
-    after = _latched(model, change, q)
-    q, moving = projected(after, q, v)
+    after = _latch(model, change, q)
+    q, moving = project(after, q, v)
     tree = after.tree
     pushed = mass_matrix(tree, q) @ (moving - v)
     apart = jacobian(tree, q, change.frame_a) - jacobian(tree, q, _seat(change))
@@ -124,7 +124,7 @@ def _seat(latch: Latch) -> str:
     return f"{latch.name} seat"
 
 
-def _latched(model: Model, latch: Latch, q: np.ndarray) -> Model:
+def _latch(model: Model, latch: Latch, q: np.ndarray) -> Model:
     """The model with the loop, a frame put on the second body where the first frame is."""
     first, second = model.frame(latch.frame_a), model.frame(latch.frame_b)
     if first.body == second.body:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.timeloop import Memory, Phase, recorded
+from phistar.backends.code.timeloop import Memory, Phase, record
 from phistar.backends.kernel import compile_trace
 from phistar.backends.traces.arrays import traced
 from phistar.backends.traces.trace import Scalar
@@ -23,7 +23,7 @@ def control_phase(controller: Controller, memory: Memory) -> Phase:
         given = [clock[0], x[: memory.nq], x[memory.nq :], *([gains] if memory.gains else [])]
         return {"u": _forces(_run(controller, [traced(value) for value in given]), memory.nv)}
 
-    return recorded(memory, control, ("clock", "x", "gains"))
+    return record(memory, control, ("clock", "x", "gains"))
 
 
 def _run(controller: Controller, arguments: list[Any]) -> Any:

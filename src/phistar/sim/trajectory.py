@@ -328,9 +328,9 @@ class Trajectory:
         return plot(self, names)
 
     def __repr__(self) -> str:
-        from phistar.sim.trajectory_views import described
+        from phistar.sim.trajectory_views import one_line
 
-        return described(self)
+        return one_line(self)
 
     def _repr_html_(self) -> str:
         from phistar.sim.trajectory_views import as_html

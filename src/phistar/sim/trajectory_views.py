@@ -19,13 +19,13 @@ MOST_LISTED = 8  # signals and parts in one line
 MOST_LINES = 12  # in a figure
 
 
-def described(run: Trajectory) -> str:
+def one_line(run: Trajectory) -> str:
     """One short line."""
     batch = " × ".join(map(str, run.q.shape[:-2]))
     parts = [f"{batch + ' motions, ' if batch else ''}{len(run)} samples", _span(run)]
     parts += [f"nq={run.model.nq}, nv={run.model.nv}"]
-    parts += [f"signals {_listed(run.signals)}"] if run.signals else []
-    parts += [f"parts {_listed(run.parts)}"] if run.parts else []
+    parts += [f"signals {_short_list(run.signals)}"] if run.signals else []
+    parts += [f"parts {_short_list(run.parts)}"] if run.parts else []
     parts += [f"{len(run.events)} events"] if run.events else []
     return f"<Trajectory {run.name[:LONGEST_NAME]!r}: {', '.join(parts)}>"
 
@@ -34,7 +34,7 @@ def _span(run: Trajectory) -> str:
     return f"t {run.t[0]:.4g} to {run.t[-1]:.4g} s" if len(run) else "no time"
 
 
-def _listed(names: Any) -> str:
+def _short_list(names: Any) -> str:
     shown = [str(name)[:30] for name in list(names)[:MOST_LISTED]]
     return " ".join(shown) + (f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else "")
 

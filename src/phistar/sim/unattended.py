@@ -25,7 +25,7 @@ from phistar.model import Model
 from phistar.plant.robot_view import motions_of
 from phistar.sim.scenes.scene import Scene
 from phistar.sim.scenes.toml import text_of
-from phistar.sim.simulate import simulated
+from phistar.sim.simulate import simulate_unchecked
 from phistar.sim.trajectory import Trajectory
 
 SAMPLE = 0.01  # s
@@ -55,7 +55,7 @@ def simulate_unattended(
     allowed = Folders.around(Path.cwd() if is_bundled else where, packages).packages
     folder = Path.cwd() if is_bundled else Path(where).parent
     scene = Scene(model.name, tomllib.loads(text), folder, where, text, allowed)
-    return _closed(scene, progress) if model.loops else scene.run(0, progress=progress)
+    return _run_with_loops(scene, progress) if model.loops else scene.run(0, progress=progress)
 
 
 def resting_place(model: Model) -> np.ndarray:
@@ -92,7 +92,7 @@ def _text(
     return text_of(content | {"time": time, "parts": [part]})
 
 
-def _closed(scene: Scene, progress: Callable[[float], None] | None) -> Trajectory:
+def _run_with_loops(scene: Scene, progress: Callable[[float], None] | None) -> Trajectory:
     """The run of a robot with loops."""
     setting, begun = scene.setting(0), clock.perf_counter()
     model, timing = setting.model, setting.timing
@@ -105,7 +105,7 @@ def _closed(scene: Scene, progress: Callable[[float], None] | None) -> Trajector
             progress(t)
         return stops(q, v)
 
-    made = simulated(model, *setting.start, timing.duration, force, rtol=1e-7, atol=1e-10, t_eval=times)
+    made = simulate_unchecked(model, *setting.start, timing.duration, force, rtol=1e-7, atol=1e-10, t_eval=times)
     tau = np.array([stops(*state) for state in zip(made.q, made.v)])
     signals = {name: made.signals[name] for name in ("energy", "work", "loop_residual")}
     signals["momentum"] = momentum(model, made.q, made.v)

@@ -64,7 +64,7 @@ class Pose(Value):
         pitch = np.arctan2(-turn[2, 0], level)
         if level > 1e-9:
             roll, yaw = np.arctan2(turn[2, 1], turn[2, 2]), np.arctan2(turn[1, 0], turn[0, 0])
-        else:  # looking straight up or down, roll and yaw turn about one axis: all of it is told as roll
+        else:  # looking straight up or down, roll and yaw turn about one axis: all of it is given as roll
             roll, yaw = np.arctan2(-turn[1, 2], turn[1, 1]), 0.0
         rpy = ", ".join(f"{entry + 0.0:g}" for entry in (roll, pitch, yaw))
         return f"Pose(xyz=[{xyz}], rpy=[{rpy}])"

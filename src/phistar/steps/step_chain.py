@@ -64,22 +64,22 @@ class _Links(Mechanism):
         return np.zeros((self.width(k), 1))
 
     def pose(self, k: int, above: Any) -> Any:
-        return _refused()
+        return _refuse()
 
     def link_of(self, frame: str) -> int:
-        return _refused()
+        return _refuse()
 
     def frame_pose(self, frame: str, pose: Any) -> tuple[np.ndarray, np.ndarray]:
-        return _refused()
+        return _refuse()
 
     def frame_motion(self, frame: str, pose: Any) -> np.ndarray:
-        return _refused()
+        return _refuse()
 
     def frame_bias(self, frame: str, pose: Any, velocity: np.ndarray) -> np.ndarray:
-        return _refused()
+        return _refuse()
 
 
-def _refused() -> NoReturn:
+def _refuse() -> NoReturn:
     raise StatementError(
         "Steps of time have no frames or poses; statements over H, φ, M and the armature have a meaning."
     )

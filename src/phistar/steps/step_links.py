@@ -66,7 +66,7 @@ class StepLinks(ChainLinks):
         tiles.add(to.part(n, 0), w, 1, n, assign=True)
         to.at(n, n).store(0.0)
         tiles.add(to.part(n + 1, 0), W.part(n, 0), m, n, assign=True)
-        tiles.add_column(to.part(n + 1, n), w.part(0, n).transposed, m, assign=True)
+        tiles.add_column(to.part(n + 1, n), w.part(0, n).transpose, m, assign=True)
         tiles.add(to.part(n + 1, n + 1), W.part(n, n), m, m, assign=True)
 
     def armature(self, at: Site, to: Place) -> None:
@@ -78,7 +78,7 @@ class StepLinks(ChainLinks):
             good = tiles.invert(inverse, matrix, self.m)
         else:
             known = {"D": matrix, "X": x, "d": at.place("step")}
-            used = [(known[name] if name in known else at.place(name)).start for name in self._used]
+            used = [(known[name] if name in known else at.place(name)).start for name in self._arrays_used]
             good = tiles.code.called(I1, STOPS[-1].__name__, *used)
         tiles.product(to, inverse, x, (self.m, columns, self.m))
         if self.bounded:
@@ -87,7 +87,7 @@ class StepLinks(ChainLinks):
         return good
 
     @property
-    def _used(self) -> list[str]:
+    def _arrays_used(self) -> list[str]:
         trees = {function.__name__: tree_of(function) for function in STOPS}
         return arrays_used(trees[STOPS[-1].__name__], trees)
 
@@ -123,7 +123,7 @@ class SystemLinks(StepLinks):
         F = self._system(at)
         tiles.product(Y, x, F, (n + 1, whole, n))
         tiles.add_column(Y.part(0, n), x.part(0, n), n + 1)
-        tiles.product(to, F.transposed, Y, (whole, whole, n), to, lower=True)
+        tiles.product(to, F.transpose, Y, (whole, whole, n), to, lower=True)
         tiles.add(to.part(n, 0), Y.part(n, 0), 1, n + 1)
 
     def outward(self, at: Site, to: Place, x: Place) -> None:
@@ -181,15 +181,15 @@ class MechanismLinks(StepLinks):
         n, nv, c, tiles, T = self.n, self.rates, self.curved, at.tiles, at.place("T")
         drift, last = at.place("c"), T.part(n, 0)
         tiles.product(last, drift, x, (1, n + 1, n), x.part(n, 0))
-        tiles.dots(last.part(0, n), last, drift.transposed, 1, n)
+        tiles.dots(last.part(0, n), last, drift.transpose, 1, n)
         tiles.add(T.part(c, 0), x.part(c, 0), nv - c, nv, assign=True)
         tiles.add(T.part(nv, 0), x.part(nv, 0), nv, n, assign=True)
         tiles.add(T.part(nv + c, 0), x.part(c, 0), nv - c, n, h)
         if c:
             carried, lifted = at.place("carried"), at.place("lifted")
             tiles.add(lifted, at.place("spread"), c, c, h, assign=True)
-            tiles.product(T, carried.transposed, x, (c, nv, c))
-            tiles.product(T.part(nv, 0), lifted.transposed, x, (c, n, c), T.part(nv, 0))
+            tiles.product(T, carried.transpose, x, (c, nv, c))
+            tiles.product(T.part(nv, 0), lifted.transpose, x, (c, n, c), T.part(nv, 0))
             tiles.product(T.part(nv, nv), T.part(nv, 0), lifted, (nv + 1, c, c), T.part(nv, nv))
         tiles.add(T.part(nv, nv + c), T.part(nv, c), nv + 1, nv - c, h)
         if c:
@@ -203,9 +203,9 @@ class MechanismLinks(StepLinks):
         T = self._before_coordinates(at, x, h)
         tiles.product(Y, T.part(nv, nv), F, (nv, whole, nv))
         tiles.add(Y, T.part(nv, 0), nv, nv)
-        tiles.add_column(Y.part(0, n), T.part(n, nv).transposed, nv)
-        tiles.product(to, F.transposed, Y, (whole, whole, nv), to, lower=True)
-        tiles.product(to, T.part(nv, 0).transposed, F, (nv, nv, nv), to, lower=True)
+        tiles.add_column(Y.part(0, n), T.part(n, nv).transpose, nv)
+        tiles.product(to, F.transpose, Y, (whole, whole, nv), to, lower=True)
+        tiles.product(to, T.part(nv, 0).transpose, F, (nv, nv, nv), to, lower=True)
         tiles.add(to, T, nv, nv)
         last = to.part(n, 0)
         tiles.product(last, T.part(n, nv), F, (1, n + 1, nv), last)
@@ -217,7 +217,7 @@ class MechanismLinks(StepLinks):
         F, h = self._rates_moved(at)
         tiles.code.clear(to.start, 8 * self.widths.whole)
         tiles.dots(to.part(nv, 0), F, x, nv, self.widths.whole)
-        row, old = to.transposed, x.transposed
+        row, old = to.transpose, x.transpose
         tiles.add(row.part(0, c), old.part(0, c), 1, nv - c, assign=True)
         tiles.add(row.part(0, c), row.part(0, nv + c), 1, nv - c, h)
         if c:

@@ -125,11 +125,11 @@ class RiccatiSweep:
 
     @cached_property
     def _forward(self) -> Callable[[], None]:
-        return self._bound(False, 1)
+        return self._bind(False, 1)
 
-    def _bound(self, bounded: bool, number: int) -> Callable[[], None]:
+    def _bind(self, bounded: bool, number: int) -> Callable[[], None]:
         kernel = self._kernel(bounded)
-        return kernel.bound(number, {name: self.arrays[name] for name in (*kernel.rooms, WHOLE)})
+        return kernel.bind(number, {name: self.arrays[name] for name in (*kernel.rooms, WHOLE)})
 
     @property
     def slope(self) -> float:
@@ -151,7 +151,7 @@ class RiccatiSweep:
         diagonal += shift
         self.arrays["shifts"][0] = shift  # STATE_SHIFT and CONTROL_SHIFT
         if bounded not in self._backward:
-            self._backward[bounded] = self._bound(bounded, 0)
+            self._backward[bounded] = self._bind(bounded, 0)
         self._backward[bounded]()
         failed = int(self.arrays[WHOLE][FAILED])
         return failed - 1 if failed else None

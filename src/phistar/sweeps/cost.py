@@ -34,7 +34,7 @@ class CostPolynomial:
 
     def __str__(self) -> str:
         parts = [
-            f"{_shown(p)} {name}"
+            f"{_show(p)} {name}"
             for p, name in zip(self.parts, ("additions", "multiplications", "divisions"), strict=True)
         ]
         return ", ".join(parts)
@@ -56,7 +56,7 @@ def cost_polynomial(program: Program) -> CostPolynomial:
         sizes = range(first, first + _POINTS)
         counts |= {n: count(program, n) for n in sizes if n not in counts}
         names = ("adds", "multiplies", "divides")
-        parts = [_interpolated(list(sizes), [getattr(counts[n], name) for n in sizes]) for name in names]
+        parts = [_interpolate(list(sizes), [getattr(counts[n], name) for n in sizes]) for name in names]
         if all(part is not None for part in parts):
             return CostPolynomial(parts[0] or (), parts[1] or (), parts[2] or (), first)
     raise StatementError("The operations of this statement could not be counted as a polynomial in n.")
@@ -65,7 +65,7 @@ def cost_polynomial(program: Program) -> CostPolynomial:
 _POINTS, _FURTHEST = 6, 30
 
 
-def _interpolated(xs: list[int], ys: list[int]) -> tuple[Fraction, ...] | None:
+def _interpolate(xs: list[int], ys: list[int]) -> tuple[Fraction, ...] | None:
     """Coefficients, lowest first, of the polynomial of least degree through all points; None if they need them all."""
     for degree in range(len(xs) - 1):
         coefficients = _through(xs[: degree + 1], ys[: degree + 1])
@@ -94,7 +94,7 @@ def _value(coefficients: tuple[Fraction, ...], n: int) -> Fraction:
     return sum((c * n**power for power, c in enumerate(coefficients)), Fraction(0))
 
 
-def _shown(coefficients: tuple[Fraction, ...]) -> str:
+def _show(coefficients: tuple[Fraction, ...]) -> str:
     names = ["", "n", "n²", "n³", "n⁴"]
     shown = ""
     for power in range(len(coefficients) - 1, -1, -1):

@@ -32,7 +32,7 @@ from phistar.sweeps.ir import (
 
 def factored_inverses(program: Program) -> Program:
     """The program with XD⁻¹ and D⁻¹y of a sweep that makes D solved for; the inverse stays where others read it."""
-    sweeps = [_solved(sweep) for sweep in program.sweeps]
+    sweeps = [_solve_factored(sweep) for sweep in program.sweeps]
     kept = {name for name, _ in program.outputs} | {x for table in program.tables for x in _read_by(table)}
     for number, sweep in enumerate(sweeps):
         read = set(kept)
@@ -49,7 +49,7 @@ def updates_apart(program: Program) -> Program:
     updates = {s.target: found for sweep in program.sweeps for s in sweep.statements if (found := _update(s))}
     sweeps = []
     for sweep in program.sweeps:
-        changed = [replace(s, term=_moved_apart(s.term, updates)) for s in sweep.statements]
+        changed = [replace(s, term=_move_apart(s.term, updates)) for s in sweep.statements]
         sweeps.append(Sweep(sweep.direction, tuple(changed)))
     read = {x for sweep in sweeps for s in sweep.statements for x in fields_anywhere(s.term)}
     read |= {name for name, _ in program.outputs} | {x for table in program.tables for x in _read_by(table)}
@@ -69,11 +69,11 @@ def _update(statement: Statement) -> tuple[str, str, str] | None:
     return None
 
 
-def _moved_apart(term: Term, updates: dict[str, tuple[str, str, str]]) -> Term:
+def _move_apart(term: Term, updates: dict[str, tuple[str, str, str]]) -> Term:
     if isinstance(term, CongruentChildren) and not term.update and term.name in updates:
         whole, *update = updates[term.name]
         return CongruentChildren(whole, tuple(update))
-    return rebuild(term, lambda part: _moved_apart(part, updates))
+    return rebuild(term, lambda part: _move_apart(part, updates))
 
 
 def _read_by(table: object) -> set[str]:
@@ -85,7 +85,7 @@ def _inverts(statement: Statement) -> bool:
     return isinstance(statement.term, Invert) and isinstance(statement.term.of, Field)
 
 
-def _solved(sweep: Sweep) -> Sweep:
+def _solve_factored(sweep: Sweep) -> Sweep:
     inverted = {s.target: s.term.of for s in sweep.statements if isinstance(s.term, Invert) and _inverts(s)}
 
     def matrix(term: Term) -> Term | None:
@@ -97,11 +97,11 @@ def _solved(sweep: Sweep) -> Sweep:
             if (right := matrix(term.right)) is not None:
                 return Divide(term.left, right)
             if (left := matrix(term.left)) is not None:
-                return Transpose(Divide(_transposed(term.right), left))
+                return Transpose(Divide(_transpose(term.right), left))
         return term
 
     return Sweep(sweep.direction, tuple(replace(s, term=change(s.term)) for s in sweep.statements))
 
 
-def _transposed(term: Term) -> Term:
+def _transpose(term: Term) -> Term:
     return term.of if isinstance(term, Transpose) else Transpose(term)

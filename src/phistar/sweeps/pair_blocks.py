@@ -44,12 +44,12 @@ class LinkBlocks:
                     terms[way] = before if self._cost(x[way] for x in chosen) >= cost else terms[way]
         return [
             replace(
-                f, **{way: self._field_terms(x if way == "everywhere" else self._folded(x)) for way, x in terms.items()}
+                f, **{way: self._field_terms(x if way == "everywhere" else self._fold(x)) for way, x in terms.items()}
             )
             for f, terms in zip(fields, chosen, strict=True)
         ]
 
-    def _folded(self, term: Term) -> Term:
+    def _fold(self, term: Term) -> Term:
         """A sum with its coefficients in the blocks of the link, where these have a joint's rows."""
         if not isinstance(term, Plus):
             return term
@@ -80,16 +80,14 @@ class LinkBlocks:
 
     def _together(self, term: Term) -> Term:
         """A sum of products with what columns hold, each with one factor of the link."""
-        return plus([(c, x if left is None else Times(left, x)) for c, left, x in self._distributed(term)])
+        return plus([(c, x if left is None else Times(left, x)) for c, left, x in self._distribute(term)])
 
-    def _distributed(self, term: Term) -> list[tuple[Fraction, Term | None, Term]]:
+    def _distribute(self, term: Term) -> list[tuple[Fraction, Term | None, Term]]:
         match term:
             case Plus(terms=terms):
-                return [(c * d, left, x) for c, part in terms for d, left, x in self._distributed(part)]
+                return [(c * d, left, x) for c, part in terms for d, left, x in self._distribute(part)]
             case Times(left=first, right=right):
-                return [
-                    (c, first if left is None else Times(first, left), x) for c, left, x in self._distributed(right)
-                ]
+                return [(c, first if left is None else Times(first, left), x) for c, left, x in self._distribute(right)]
         return [(ONE, None, term)]
 
     def _cost(self, terms: Iterable[Term]) -> int:

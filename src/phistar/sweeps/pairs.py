@@ -44,7 +44,7 @@ _FROM_PARENT = {OWN: {INBOARD}, INBOARD: {INBOARD}, OUTBOARD: {OWN, OUTBOARD, AP
 _HOME = {INWARD: OUTBOARD, OUTWARD: INBOARD}  # where a column is that has been handed on without change
 
 
-def paired(program: Program, mirrored: Iterable[str] = ()) -> PairProgram:
+def to_pair_program(program: Program, mirrored: Iterable[str] = ()) -> PairProgram:
     """The program of operators between joints as sweeps that make blocks, then regions over pairs. Refused where
     columns of several links meet on the way. Of results that are `mirrored` one triangle is enough, the lower one where
     that takes less."""
@@ -67,9 +67,9 @@ class _Split:
         self.sweep_of = {s.target: i for i, sweep in enumerate(program.sweeps) for s in sweep.statements}
         self.wide = self._wide()
         self.supports = self._supports()
-        self.constant = {name: way for name in self.wide if (way := self._handed_on(name))}
+        self.constant = {name: way for name in self.wide if (way := self._transport(name))}
         self.mirrored = mirrored
-        self.lower = {name for name in mirrored & self.wide if self._halved(name)}
+        self.lower = {name for name in mirrored & self.wide if self._is_halved(name)}
         self.wide = self._wide()
         self.moved = {x.name for name in self.wide for x in _moves(self.terms[name])} - self.constant.keys()
         self.level = self._levels()
@@ -88,7 +88,7 @@ class _Split:
             results = [name for name in public if at[name] == level]
             regions.insert(0, self._inward(level, results) if level % 2 == 0 else self._outward(level, results))
         kept = {x.name for region in regions for x in region.fields if x.handed_on} | self.tables | set(public)
-        return self._finished([replace(x, fields=tuple(f for f in x.fields if f.name in kept)) for x in regions])
+        return self._finish([replace(x, fields=tuple(f for f in x.fields if f.name in kept)) for x in regions])
 
     # Where columns are
 
@@ -129,18 +129,18 @@ class _Split:
                 return frozenset().union(*(_FROM_PARENT[x] for x in known[name]))
         raise StatementError(f"{term!r:.80} is no product over pairs of links and columns.")
 
-    def _halved(self, name: str) -> bool:
+    def _is_halved(self, name: str) -> bool:
         """Whether a result is made of less that is handed on without its outboard columns, which are then left out."""
         rest = self._without_outboard(self.terms[name])
         if rest is None or not self._support(rest, self.supports) <= {INBOARD, OWN}:
             return False
-        before, after = (self._reached(x) for x in (self.terms[name], rest))
+        before, after = (self._reachable(x) for x in (self.terms[name], rest))
         if not any(_moves(self.terms[x]) for x in before - after - self.constant.keys()):
             return False
         self.terms[name] = rest
         return True
 
-    def _reached(self, term: Term) -> set[str]:
+    def _reachable(self, term: Term) -> set[str]:
         found = self._read(term)
         while more := {x for name in found for x in self._read(self.terms[name])} - found:
             found |= more
@@ -166,7 +166,7 @@ class _Split:
                 )
         return None
 
-    def _handed_on(self, name: str) -> str:
+    def _transport(self, name: str) -> str:
         """The way of a field that is φ or φ* of something its own link alone has; else none."""
         way = self.given.sweeps[self.sweep_of[name]].direction
         move = FromChildren(name) if way == INWARD else FromParent(name)
@@ -198,7 +198,7 @@ class _Split:
 
     # Values by where a column is
 
-    def placed(self, term: Term, where: str, level: int) -> Term:
+    def place(self, term: Term, where: str, level: int) -> Term:
         """A term with columns, in blocks of the link (`Field`), of the column's link (`Column`), and what is handed on;
         of fields made in an earlier region, as they are."""
         match term:
@@ -209,16 +209,16 @@ class _Split:
                     return self.own(name)
                 return self.column(name) if where == _HOME[self.constant[name]] else ZERO
             case Field(name=name) if self.supports[name] <= {OWN}:
-                return self.placed(self.terms[name], where, level) if where == OWN else ZERO
+                return self.place(self.terms[name], where, level) if where == OWN else ZERO
             case Field(name=name) if -1 < self.level[name] != level:
                 self.tables.add(name)
                 return term
             case Field(name=name):
-                return self.placed(self.terms[name], where, level)
+                return self.place(self.terms[name], where, level)
             case Times(left=left, right=right):
-                return _times(left, self.placed(right, where, level))
+                return _times(left, self.place(right, where, level))
             case Plus(terms=terms):
-                return plus([(c, self.placed(x, where, level)) for c, x in terms])
+                return plus([(c, self.place(x, where, level)) for c, x in terms])
             case FromChildren(name=name) | FromParent(name=name) if name in self.constant:
                 home = _HOME[self.constant[name]]
                 if (self.constant[name] == INWARD) != isinstance(term, FromChildren):
@@ -233,7 +233,7 @@ class _Split:
     def own(self, name: str) -> Term:
         """The block of a constant field at its own link."""
         others = [(c, x) for c, x in self.terms[name].terms if x not in (FromChildren(name), FromParent(name))]  # type: ignore[attr-defined]
-        return self.placed(plus(others), OWN, -1)
+        return self.place(plus(others), OWN, -1)
 
     def column(self, name: str) -> Term:
         return Column(self.blocks.name(self.own(name)))
@@ -247,10 +247,10 @@ class _Split:
         ]
         fields = []
         for name in names:
-            own = self.placed(self.terms[name], OWN, level)
+            own = self.place(self.terms[name], OWN, level)
             if self.has_columns(own) or _moves(own):
                 raise StatementError(f"{name} meets its own column again.")
-            outboard = self.placed(self.terms[name], OUTBOARD, level)
+            outboard = self.place(self.terms[name], OUTBOARD, level)
             fields.append(PairField(name, name in self.moved, ZERO, outboard, ZERO, self.blocks.name(own)))
         return Pairs(INWARD, tuple(fields))
 
@@ -276,9 +276,9 @@ class _Split:
         if begun:
             self.tables.add(name)
         term, home = self.terms[name], self.level[name]
-        inboard = self.placed(term, INBOARD, home)
-        outboard = ZERO if begun else self.placed(term, OUTBOARD, home)
-        own = "" if begun else self.blocks.name(self.placed(term, OWN, home))
+        inboard = self.place(term, INBOARD, home)
+        outboard = ZERO if begun else self.place(term, OUTBOARD, home)
+        own = "" if begun else self.blocks.name(self.place(term, OWN, home))
         if _moves(inboard):
             raise StatementError(f"{name} is handed on inboard and outboard.")
         rows[name] = PairField(name, False, inboard, outboard, ZERO, own, begun)
@@ -308,7 +308,7 @@ class _Split:
                 return self.alone(self.terms[name], level)
             case Field(name=name):
                 only = name in self.operands or self.supports[name] <= {OWN}
-                return self.placed(term, OWN, level) if only else ZERO
+                return self.place(term, OWN, level) if only else ZERO
             case Times(left=left, right=right):
                 return _times(left, self.alone(right, level))
             case Plus(terms=terms):
@@ -317,7 +317,7 @@ class _Split:
 
     # Blocks that the sweeps make
 
-    def _finished(self, regions: list[Pairs]) -> PairProgram:
+    def _finish(self, regions: list[Pairs]) -> PairProgram:
         """The regions with blocks of links as fields, and the sweeps that make these."""
         done = tuple(replace(x, fields=tuple(self.blocks.in_fields(x.fields))) for x in regions)
         blocks = {name for region in done for name in region.blocks}
@@ -351,10 +351,10 @@ def _moves(term: Term) -> list[FromChildren | FromParent]:
 
 def _with_moves_together(program: Program) -> Program:
     """The program with sums of what children send as the sum that they send, and so for parents."""
-    return replace(program, sweeps=tuple(_moved_together(sweep) for sweep in program.sweeps))
+    return replace(program, sweeps=tuple(_move_together(sweep) for sweep in program.sweeps))
 
 
-def _moved_together(sweep: Sweep) -> Sweep:
+def _move_together(sweep: Sweep) -> Sweep:
     move = FromChildren if sweep.direction == INWARD else FromParent
     terms = {s.target: s.term for s in sweep.statements}
     sums: dict[str, Term] = {}

@@ -49,7 +49,7 @@ def _merge_transports_in(sweep: Sweep) -> Sweep:
             continue
         rest = [(c, x) for c, x in _terms(term) if not isinstance(x, moved)]
         keeper = _keeper(target, carried, statements)
-        parts = [(c, Field(target) if x.name == target else _inlined(x.name, keeper, statements)) for c, x in carried]
+        parts = [(c, Field(target) if x.name == target else _inline(x.name, keeper, statements)) for c, x in carried]
         statements[keeper] = plus(parts)
         statements[target] = plus([(ONE, moved(keeper)), *rest])
     symmetric = {s.target for s in sweep.statements if s.symmetric}
@@ -65,7 +65,7 @@ def _keeper(target: str, carried: list[tuple[Fraction, Any]], statements: dict[s
     return name
 
 
-def _inlined(name: str, keeper: str, statements: dict[str, Term]) -> Term:
+def _inline(name: str, keeper: str, statements: dict[str, Term]) -> Term:
     """The keeper's old right side, or a reference to another field (its term, if only this transport reads it)."""
     if name == keeper:
         return statements[name]
@@ -87,7 +87,7 @@ def _share_in(sweep: Sweep, names: set[str]) -> Sweep:
     statements = list(sweep.statements)
     while True:
         home = {s.term: s.target for s in statements if not isinstance(s.term, Field | Data)}
-        new = [replace(s, term=_replaced(s.term, home, s.target)) for s in statements]
+        new = [replace(s, term=_replace(s.term, home, s.target)) for s in statements]
         counts = Counter(x for s in new for x in _proper(s.term))
         repeated = [x for x, count in counts.items() if count > 1 and x not in home]
         if not repeated:
@@ -106,18 +106,18 @@ def _shared_name(term: Term, names: set[str]) -> str:
     return next(name for name in (wanted + "′" * count for count in range(len(names) + 1)) if name not in names)
 
 
-def _replaced(term: Term, home: dict[Term, str], own: str) -> Term:
+def _replace(term: Term, home: dict[Term, str], own: str) -> Term:
     def change(part: Term) -> Term:
         if part in home and home[part] != own:
             return Field(home[part])
-        return _substituted(rebuild(part, change), home, own)
+        return _substitute(rebuild(part, change), home, own)
 
     if isinstance(term, Plus):
-        return _substituted(rebuild(term, change), home, own)
+        return _substitute(rebuild(term, change), home, own)
     return rebuild(term, change) if home.get(term, own) == own else Field(home[term])
 
 
-def _substituted(term: Term, home: dict[Term, str], own: str) -> Term:
+def _substitute(term: Term, home: dict[Term, str], own: str) -> Term:
     """A sum that contains another statement's whole sum refers to it: u + H*(ν − G*u) with θ̈ = ν − G*u."""
     return Field(home[term]) if term in home and home[term] != own else term
 
@@ -162,10 +162,10 @@ def _closure(sweep: Sweep, needed: set[str]) -> set[str]:
 
 def order(program: Program) -> Program:
     """Order the statements of a link so that each follows those it needs."""
-    return _each_sweep(program, _ordered)
+    return _each_sweep(program, _order)
 
 
-def _ordered(sweep: Sweep) -> Sweep:
+def _order(sweep: Sweep) -> Sweep:
     waiting = {s.target: s for s in sweep.statements}
     done: list[Statement] = []
     while waiting:
@@ -184,7 +184,7 @@ def _each_sweep(program: Program, change: Callable[[Sweep], Sweep]) -> Program:
     return replace(program, sweeps=tuple(change(s) for s in program.sweeps))
 
 
-def _validated(improve: Callable[[Program], Program]) -> Callable[[Program], Program]:
+def _validating(improve: Callable[[Program], Program]) -> Callable[[Program], Program]:
     def run(program: Program) -> Program:
         return validate(improve(program))
 
@@ -192,4 +192,4 @@ def _validated(improve: Callable[[Program], Program]) -> Callable[[Program], Pro
     return run
 
 
-PASSES = tuple(_validated(p) for p in (merge_transports, drop_unused, share, drop_unused, order))
+PASSES = tuple(_validating(p) for p in (merge_transports, drop_unused, share, drop_unused, order))

@@ -57,7 +57,7 @@ class Search:
 
 
 @cache
-def searched(
+def search(
     node: Node, symbols: Symbols, setting: Setting, matrix: bool = False, innovations: bool = True, told: bool = False
 ) -> Search:
     """The forms of a statement in order of the operations of their programs; `told`: all forms of the least power of n
@@ -82,9 +82,9 @@ def searched(
 
 
 @cache
-def offered(node: Node, symbols: Symbols, setting: Setting, matrix: bool = False) -> tuple[Form, ...]:
+def forms_worth_counting(node: Node, symbols: Symbols, setting: Setting, matrix: bool = False) -> tuple[Form, ...]:
     """The forms that are worth counting on a robot, the cheapest on a chain first."""
-    found = searched(node, symbols, setting, matrix).tried
+    found = search(node, symbols, setting, matrix).tried
     least, weight = found[0].operations, cost(found[0].form.node, matrix)
     if least is not None:
         return tuple(each.form for each in found if each.operations and each.operations <= _NEAR * least) or (
@@ -117,7 +117,7 @@ def cheapest(
     node: Node, symbols: Symbols, setting: Setting, matrix: bool = False, innovations: bool = True, which: int = 0
 ) -> Derivation:
     """The derivation of the form whose program has the fewest operations on a chain, or of another that is offered."""
-    found = searched(node, symbols, setting, matrix, innovations).best
+    found = search(node, symbols, setting, matrix, innovations).best
     if which:
-        found = offered(node, symbols, setting, matrix)[which]
+        found = forms_worth_counting(node, symbols, setting, matrix)[which]
     return derivation_of(node, found, symbols, setting, matrix)

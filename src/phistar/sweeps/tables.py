@@ -140,10 +140,10 @@ def lower_tables(nodes: dict[str, Node], symbols: Symbols, matrices: dict[str, N
 def near_coefficients(program: Program) -> Program:
     """Sums as they cost least where φ = 1: what neighbours send comes last, equal coefficients are one, and c·(XY) is
     X(cY), since the last factor has fewest numbers."""
-    return validate(replace(program, sweeps=tuple(_summed(sweep) for sweep in program.sweeps)))
+    return validate(replace(program, sweeps=tuple(_sum_sent(sweep) for sweep in program.sweeps)))
 
 
-def _summed(sweep: Sweep) -> Sweep:
+def _sum_sent(sweep: Sweep) -> Sweep:
     sent = {s.target for s in sweep.statements if isinstance(s.term, FromParent | FromChildren)}
 
     def comes_last(item: tuple[Fraction, Term]) -> bool:
@@ -153,7 +153,7 @@ def _summed(sweep: Sweep) -> Sweep:
         match term:
             case Plus(terms=terms):
                 backward = [*reversed(terms)]
-                return _gathered([(c, near(part)) for c, part in sorted(backward, key=comes_last)])
+                return _gather([(c, near(part)) for c, part in sorted(backward, key=comes_last)])
             case Times(left=left, right=right):
                 return Times(near(left), near(right))
         return rebuild(term, near)
@@ -161,7 +161,7 @@ def _summed(sweep: Sweep) -> Sweep:
     return Sweep(sweep.direction, tuple(replace(s, term=near(s.term)) for s in sweep.statements))
 
 
-def _gathered(terms: list[tuple[Fraction, Term]]) -> Term:
+def _gather(terms: list[tuple[Fraction, Term]]) -> Term:
     groups: dict[Fraction, list[Term]] = {}
     for c, part in terms:
         groups.setdefault(c, []).append(part)
@@ -172,9 +172,9 @@ def _gathered(terms: list[tuple[Fraction, Term]]) -> Term:
         elif len(parts) > 1:
             result.append((c, Plus(tuple((ONE, part) for part in parts))))
         else:
-            result.append((ONE if c > 0 else -ONE, _last_scaled(abs(c), parts[0])))
+            result.append((ONE if c > 0 else -ONE, _scale_last(abs(c), parts[0])))
     return result[0][1] if len(result) == 1 and result[0][0] == 1 else Plus(tuple(result))
 
 
-def _last_scaled(c: Fraction, term: Term) -> Term:
-    return Times(term.left, _last_scaled(c, term.right)) if isinstance(term, Times) else Plus(((c, term),))
+def _scale_last(c: Fraction, term: Term) -> Term:
+    return Times(term.left, _scale_last(c, term.right)) if isinstance(term, Times) else Plus(((c, term),))

@@ -115,7 +115,7 @@ def open_server(host: str = "127.0.0.1", port: int = 0, label: str = "phistar") 
 
 
 def _quiet(loop: Any, context: Mapping[str, Any]) -> None:
-    """viser fails on values that do not fit a control; the control keeps what it has, and the log is told."""
+    """viser fails on values that do not fit a control; the control keeps its value, and the log says so."""
     _log.info("viewer: a message was left out (%s).", context.get("exception") or context.get("message"))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.blockwise.chain_blocks import Widths, recorded
+from phistar.backends.blockwise.chain_blocks import Widths, record
 from phistar.backends.blockwise.chain_kernel import ChainKernel
 from phistar.backends.programs.derivations import FACTORED
 from phistar.backends.programs.program import program_of
@@ -19,7 +19,7 @@ def program(statement):
 
 def test_only_what_is_read_of_a_block_is_made():
     """Of the gain the rows that φ* carries, of P⁺ those and their columns, of P all."""
-    found = {kept.name: kept.needed for kept in recorded(program(motion()), Widths(5, 2)).kept}
+    found = {kept.name: kept.needed for kept in record(program(motion()), Widths(5, 2)).kept}
     assert found["P"] == (7, 7) and found["P⁺"] == (5, 5) and found["G"] == (5, 2) and found["λ"] == (7, 1)
 
 
@@ -37,7 +37,7 @@ def test_a_negative_statement_gives_the_opposite_motion():
         (start,) = (name for name, _ in kernel.program.inputs)
         arrays[start][0, 0, : n + 1] = 1.0
         for number in range(len(kernel.program.sweeps)):
-            kernel.bound(number, arrays)()
+            kernel.bind(number, arrays)()
         made.append(arrays[kernel.result("y")][:, 0, : n + 1 + m].copy())
     assert np.abs(made[0]).max() > 0.1 and np.allclose(made[0], -made[1], rtol=1e-13)
 
@@ -45,7 +45,7 @@ def test_a_negative_statement_gives_the_opposite_motion():
 def test_statements_that_are_not_swept_block_by_block_are_refused():
     A = ps.algebra(armature=True)
     with pytest.raises(StatementError, match="chain of wide links"):
-        recorded(program(A.mass), Widths(5, 2))
+        record(program(A.mass), Widths(5, 2))
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 9), (20, 13), (41, 25)])

@@ -49,7 +49,7 @@ def test_a_product_is_the_matrices_and_touches_nothing_else(lanes, shape, lower)
     before = to.copy()
 
     def build(code, *p):
-        places = Place(p[0], row), Place(p[1], rows + 1).transposed, Place(p[2], row)
+        places = Place(p[0], row), Place(p[1], rows + 1).transpose, Place(p[2], row)
         Tiles(code, lanes, host().fma).product(*places, shape, Place(p[3], row), minus=True, lower=lower)
 
     compiled(build, 4)(to, left, right, source)

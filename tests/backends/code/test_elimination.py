@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.code.elimination import factored, inverted, supports
+from phistar.backends.code.elimination import factor, invert_factors, supports
 from phistar.backends.code.elimination_plan import WHOLE, Carrying
 from phistar.backends.code.packed import module_text
 from phistar.backends.code.unsolved import Block, Unsolved
@@ -43,15 +43,15 @@ def traced_mass(entries):
 
 def test_the_factors_of_branches_stay_apart():
     tape = Tape()
-    factors, scales = factored(traced_mass(tape.inputs((SIZE * SIZE,))))
+    factors, scales = factor(traced_mass(tape.inputs((SIZE * SIZE,))))
     assert set(factors) == {(i, k) for k in range(SIZE) for i in range(k) if related(i, k)}
     assert len(scales) == SIZE
 
 
 def test_the_inverse_of_the_factors_is_an_inverse_on_the_same_pairs():
     for mass in masses(3):
-        factors, _ = factored(mass)
-        inverse = inverted(factors)
+        factors, _ = factor(mass)
+        inverse = invert_factors(factors)
         assert list(inverse) == list(factors)
         tables = [np.eye(SIZE), np.eye(SIZE)]
         for table, entries in zip(tables, (factors, inverse), strict=True):
@@ -88,7 +88,7 @@ def test_loops_give_what_a_solver_gives(lanes, columns, symmetric):
     right[above:] = np.where(pattern, x, 0.0)
     right[:above] = 5.0
     blocks = Block(0, above), Block(1, symmetric=symmetric)
-    values, elimination = Unsolved(mass, (right, np.eye(SIZE)), blocks).recorded()
+    values, elimination = Unsolved(mass, (right, np.eye(SIZE)), blocks).record()
     trace = finish(tape, [value if isinstance(value, Scalar) else float(value) for value in values])
     shapes = ((above + SIZE, columns), (SIZE, SIZE))
     signature, target = Signature((SIZE * SIZE, SIZE * columns), shapes), host()
@@ -112,7 +112,7 @@ def test_a_chain_of_any_length_is_solved(size):
     mass = np.where(np.tri(size, dtype=bool), mass, mass.T)
     x = tape.inputs((size * size,)).reshape(size, size)
     unsolved = Unsolved(mass, (x, np.eye(size)), (Block(0), Block(1, symmetric=True)))
-    values, loops = unsolved.recorded()
+    values, loops = unsolved.record()
     trace = finish(tape, [value if isinstance(value, Scalar) else float(value) for value in values])
     signature, target = Signature((size * size,) * 2, ((size, size),) * 2), host()
     code = compile_object(module_text(trace, signature, min(target.lanes, 4), target.fma, loops), target)
@@ -136,7 +136,7 @@ def test_rows_are_cut_to_tiles_along_the_limbs():
 
 def test_a_factor_that_is_zero_by_structure_does_not_make_its_inverse_zero():
     """L(2,0) = 0, yet N(2,0) = L(2,1)L(1,0)."""
-    inverse = inverted({(1, 2): 3.0, (0, 1): 2.0})
+    inverse = invert_factors({(1, 2): 3.0, (0, 1): 2.0})
     assert inverse == {(1, 2): -3.0, (0, 1): -2.0, (0, 2): 6.0}
 
 

@@ -10,7 +10,7 @@ from phistar.backends.code.unsolved import Unsolved
 from phistar.backends.links.common_frame import common_frame, single_axes
 from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
 from phistar.backends.machine.rows import Signature
-from phistar.backends.programs.derivative_program import evaluated, moved_by_forces, tables_program
+from phistar.backends.programs.derivative_program import evaluate, symbols_under_forces, tables_program
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Scalar, Tape, finish
 from phistar.operators.symbols import Symbols
@@ -19,17 +19,17 @@ from tests.trees import mechanism, relative
 PRODUCTS = (((0, 2),), ((3, 0), (1, 1)), ((0, 3),), ((2, 0), (0, 1)))
 WIDE = 24  # numbers of a joint's rate on either side
 
-MOVED = moved_by_forces(Symbols())
+MOVED = symbols_under_forces(Symbols())
 INVERSE = tables_program(tuple(ps.inverse_dynamics_derivatives.nodes(Symbols()).items()), Symbols())
 FORWARD = tables_program(tuple(ps.forward_dynamics_derivatives.nodes(MOVED).items()), MOVED)
 
 
 def inverse_dynamics_derivatives(program, frame, v, a):
-    return evaluated(program, frame, {"θ̇": v, "θ̈": a})
+    return evaluate(program, frame, {"θ̇": v, "θ̈": a})
 
 
 def forward_dynamics_derivatives(program, frame, v, tau):
-    return evaluated(program, frame, {"θ̇": v, "T": tau})
+    return evaluate(program, frame, {"θ̇": v, "T": tau})
 
 
 SIZE = 5
@@ -64,7 +64,7 @@ def expected(left, right, own, sign):
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 def test_the_loop_gives_what_matrix_products_give(lanes, sign):
     tape, unsolved = traced(sign)
-    values, loops = unsolved.recorded()
+    values, loops = unsolved.record()
     trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values])
     signature, target = Signature((SIZE * WIDE, SIZE * WIDE, SIZE * SIZE), ((SIZE, SIZE),) * 2), host()
     code = compile_object(module_text(trace, signature, lanes, target.fma, loops), target)
@@ -94,8 +94,8 @@ def test_numbers_that_are_zero_by_structure_are_not_multiplied():
     right = full.right.copy()
     right[:, 9:12] = 0.0
     pairs = Pairs(full.left, right, CARRIED, -1.0, PRODUCTS)
-    values, loops = Unsolved(np.eye(SIZE), open_tables.tables, (), pairs).recorded()
-    assert loops.operations == open_tables.recorded()[1].operations - 12 * len(CARRIED)
+    values, loops = Unsolved(np.eye(SIZE), open_tables.tables, (), pairs).record()
+    assert loops.operations == open_tables.record()[1].operations - 12 * len(CARRIED)
     trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values])
     signature, target = Signature((SIZE * WIDE, SIZE * WIDE, SIZE * SIZE), ((SIZE, SIZE),) * 2), host()
     code = compile_object(module_text(trace, signature, 2, target.fma, loops), target)
@@ -112,7 +112,7 @@ def test_entries_move_with_their_table():
     """A table may be part of a larger one: the loop writes where its entries are found."""
     _, unsolved = traced(1.0)
     wide = np.concatenate([np.zeros((SIZE, 3)), *unsolved.tables], axis=-1)
-    _, loops = unsolved.rearranged((wide,), ()).recorded()
+    _, loops = unsolved.rearrange((wide,), ()).record()
     made = [place for place, x in enumerate(wide.reshape(-1)) if isinstance(x, Made)]
     assert loops.made == frozenset(made) and loops.pairs is not None
     assert sorted(place for row in loops.pairs.rows for place in row[2:]) == made

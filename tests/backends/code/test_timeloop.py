@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.code.timeloop import Memory, TimeLoop, TimeSignature, recorded
+from phistar.backends.code.timeloop import Memory, TimeLoop, TimeSignature, record
 from phistar.backends.machine import compiler
 from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
 from phistar.sim import rollout_kernel as compiled
@@ -24,9 +24,9 @@ def oscillator(weights, gains=0, control=None, lanes=None):
         k = np.array([y[1], u[0] - y[0]], dtype=object)
         return {"y": x + clock[1:] * weights[:1] * k, "s": s + clock[1:] * weights[1:] * k}
 
-    phases = recorded(memory, stage, ("x", "y", "s", "u", "clock", "weights"))
-    finish = recorded(memory, lambda s: {"x": s, "y": s, "s": s}, ("s",))
-    acting = None if control is None else recorded(memory, control, ("clock", "x", "gains"))
+    phases = record(memory, stage, ("x", "y", "s", "u", "clock", "weights"))
+    finish = record(memory, lambda s: {"x": s, "y": s, "s": s}, ("s",))
+    acting = None if control is None else record(memory, control, ("clock", "x", "gains"))
     loop = TimeLoop(memory, phases, finish, acting, weights)
     code = compile_object(loop.text(lanes or host().lanes, host().fma), host())
     return gufunc(load_object(code), TimeSignature(memory, control is None), "oscillator", "")
@@ -165,8 +165,8 @@ def test_entries_on_disk_differ_by_model_method_controller_and_cpu(monkeypatch):
     monkeypatch.setattr(compiler, "load_object", lambda *given: None)
     monkeypatch.setattr(compiled, "gufunc", lambda *given: None)
     memory = Memory(2, 2)
-    control = recorded(memory, lambda clock, x, gains: {"u": -x[:2]}, ("clock", "x", "gains"))
-    other = recorded(memory, lambda clock, x, gains: {"u": -2.0 * x[:2]}, ("clock", "x", "gains"))
+    control = record(memory, lambda clock, x, gains: {"u": -x[:2]}, ("clock", "x", "gains"))
+    other = record(memory, lambda clock, x, gains: {"u": -2.0 * x[:2]}, ("clock", "x", "gains"))
     for model in (ps.load("planar2"), ps.load("planar2", gravity=(0, 0, 0))):
         for method in ("euler", "rk4"):
             for phase in (None, control, other):

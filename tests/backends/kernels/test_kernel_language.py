@@ -133,7 +133,7 @@ def test_working_memory_is_aligned_and_as_long_as_it_is_asked_for(entries):
 def test_lanes_are_taken_and_put():
     code = Code("swap", x=F64.to)
     x = code["x"].load(2)
-    code["x"].store(code.gathered([x.take(1), x.take(0)]) + code.number(1.0, 2))
+    code["x"].store(code.gather([x.take(1), x.take(0)]) + code.number(1.0, 2))
     given = np.array([1.0, 2.0])
     compiled(code)(given)
     assert given.tolist() == [3.0, 2.0]
@@ -146,7 +146,7 @@ def test_a_loop_hands_values_on(turns):
     def turn(i, values):
         return [values[0] + i.floating(), values[1] + values[0]]
 
-    after = code.carried(0, code["n"], [code.number(1.0), code.number(2.0)], turn)
+    after = code.carry(0, code["n"], [code.number(1.0), code.number(2.0)], turn)
     for place, value in enumerate(after):
         code["x"].at(place).store(value)
     x, expected = np.zeros(2), [1.0, 2.0]

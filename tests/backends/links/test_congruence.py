@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from phistar.backends.links.congruence import levered, turned, turns_in_a_row
+from phistar.backends.links.congruence import lever_terms, rotate_symmetric, turns_in_a_row
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Tape, finish
 from phistar.spatial import skew
@@ -34,7 +34,7 @@ def test_a_turn_about_an_axis_after_quarter_turns_is_the_product_of_matrices(axi
     assert round(np.linalg.det(left)) == 1
     tape = Tape()
     block, (q,) = tape.inputs((3, 3)), tape.inputs((1,))
-    trace = finish(tape, list(turned(np.matmul(left, about(axis, q.cos(), q.sin())), block).reshape(-1)))
+    trace = finish(tape, list(rotate_symmetric(np.matmul(left, about(axis, q.cos(), q.sin())), block).reshape(-1)))
     rotation = np.array(left @ about(axis, np.cos(angle), np.sin(angle)), dtype=float)
     found = np.reshape(replay(trace, [*x.reshape(-1), angle]), (3, 3)).astype(float)
     assert np.allclose(found, rotation @ x @ rotation.T, rtol=0, atol=1e-14)
@@ -44,8 +44,10 @@ def test_a_turn_about_an_axis_after_quarter_turns_is_the_product_of_matrices(axi
 def test_any_other_rotation_is_multiplied_out():
     rng = np.random.default_rng(3)
     rotation, x = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=(2, 3, 3))
-    assert np.allclose(turned(rotation, x), rotation @ x @ rotation.T, rtol=0, atol=1e-14)
-    assert np.allclose(np.array(turned(rotation.astype(object), x[0]), dtype=float), rotation @ x[0] @ rotation.T)
+    assert np.allclose(rotate_symmetric(rotation, x), rotation @ x @ rotation.T, rtol=0, atol=1e-14)
+    assert np.allclose(
+        np.array(rotate_symmetric(rotation.astype(object), x[0]), dtype=float), rotation @ x[0] @ rotation.T
+    )
 
 
 @pytest.mark.parametrize(("offset", "most"), [((0.3, -0.5, 0.7), 15), ((0.0, 0.0, 0.7), 5)])
@@ -57,10 +59,10 @@ def test_what_a_shift_adds_takes_few_products(offset, most):
     y = x + lever @ (c + c.T)
     traced, length = tape.inputs((2, 3, 3)), tape.inputs((3,))
     arm = np.array([number if value else 0.0 for number, value in zip(length, offset, strict=True)], dtype=object)
-    trace = finish(tape, list(levered(traced[0], traced[1], skew(arm)).reshape(-1)))
+    trace = finish(tape, list(lever_terms(traced[0], traced[1], skew(arm)).reshape(-1)))
     found = np.reshape(replay(trace, [*x.reshape(-1), *y.reshape(-1), *offset]), (3, 3)).astype(float)
     assert np.allclose(found, y @ lever + (x @ lever).T, rtol=0, atol=1e-14)
-    assert np.allclose(levered(x, y, lever), found, rtol=0, atol=1e-14)
+    assert np.allclose(lever_terms(x, y, lever), found, rtol=0, atol=1e-14)
     assert trace.counts()["mul"] <= most
 
 
@@ -78,7 +80,7 @@ def test_a_placed_joint_turns_about_one_axis_after_the_other(axis, placing):
     assert len(factors) == {"about a coordinate axis": 2, "quarter": 1, "general": 3}[placing]
     for factor in reversed(factors):
         assert sum(type(entry) is float and abs(entry) == 1.0 for entry in factor.reshape(-1)) == 1
-        block = turned(factor, block)
+        block = rotate_symmetric(factor, block)
     found = np.reshape(replay(finish(tape, list(block.reshape(-1))), [*x.reshape(-1), angle]), (3, 3)).astype(float)
     rotation = first @ about(axis, np.cos(angle), np.sin(angle)).astype(float)
     assert np.allclose(found, rotation @ x @ rotation.T, rtol=0, atol=1e-14)

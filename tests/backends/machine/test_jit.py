@@ -8,7 +8,7 @@ import pytest
 
 import phistar as ps
 from phistar.backends.kernel import Kernel
-from phistar.backends.machine.jit import compile_object, host, kept_by
+from phistar.backends.machine.jit import compile_object, host, objects_of
 from phistar.backends.machine.single import single_of
 
 STATE = np.random.default_rng(0).normal(size=(3, 2))
@@ -33,7 +33,7 @@ def test_code_is_given_back_with_the_robot_it_was_made_for():
     ps.forward_dynamics_derivatives(model, *STATE)
     kernels = [x[0] for x in model._kernels.values() if isinstance(x, tuple) and isinstance(x[0], Kernel)]
     functions = [function, *(kernel.function for kernel in kernels)]
-    codes = [weakref.ref(kept_by(each).code) for each in functions]
+    codes = [weakref.ref(objects_of(each).code) for each in functions]
     assert len(codes) >= 3 and all(code() is not None for code in codes)
     del model, function, functions, kernels
     gc.collect()
@@ -43,7 +43,7 @@ def test_code_is_given_back_with_the_robot_it_was_made_for():
 @pytest.mark.parametrize("way", [lambda function: function, single_of], ids=["gufunc", "one state"])
 def test_a_function_alone_keeps_its_code(way):
     model, function, expected = made()
-    kept, code = way(function), weakref.ref(kept_by(function).code)
+    kept, code = way(function), weakref.ref(objects_of(function).code)
     del model, function
     gc.collect()
     assert code() is not None
@@ -53,4 +53,4 @@ def test_a_function_alone_keeps_its_code(way):
 @pytest.mark.parametrize("function", [np.add, np.frompyfunc(abs, 1, 1), abs, None], ids=str)
 def test_other_functions_are_refused(function):
     with pytest.raises(TypeError, match="not a gufunc"):
-        kept_by(function)
+        objects_of(function)

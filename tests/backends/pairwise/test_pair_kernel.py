@@ -10,7 +10,7 @@ from phistar.backends.machine.jit import Target, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.threads import spread
 from phistar.backends.pairwise.pair_kernel import pair_kernel
-from phistar.backends.pairwise.programs import moved_by_forces
+from phistar.backends.pairwise.programs import symbols_under_forces
 from phistar.backends.pairwise.walk import GROUP, walked
 from phistar.derivatives import RECORDED
 from phistar.operators.symbols import Symbols
@@ -39,11 +39,11 @@ def several_roots():
 
 
 def made(name, model, target=None, lanes=None):
-    symbols = moved_by_forces(Symbols()) if name.startswith("forward") else Symbols()
+    symbols = symbols_under_forces(Symbols()) if name.startswith("forward") else Symbols()
     nodes = tuple(getattr(ps, name).nodes(symbols).items())
     vectors = (model.nv,) * (0 if name.startswith("mass") else 2)
     signature = Signature((model.nq, *vectors), ((model.nv, model.nv),) * len(nodes))
-    return pair_kernel(nodes, symbols, model).compiled(signature, target, lanes)[0]
+    return pair_kernel(nodes, symbols, model).compile(signature, target, lanes)[0]
 
 
 def state(model, name, batch=3):
@@ -116,7 +116,7 @@ def test_any_number_of_lanes_and_a_cpu_without_avx(name, lanes):
 @pytest.mark.parametrize("name", DERIVATIVES)
 def test_derivatives_of_a_long_chain_are_those_on_arrays(name):
     arrays = state(CHAIN, name)
-    found, expected = getattr(ps, name)(CHAIN, *arrays), RECORDED[name]._interpreted(CHAIN, list(arrays))
+    found, expected = getattr(ps, name)(CHAIN, *arrays), RECORDED[name]._interpret(CHAIN, list(arrays))
     assert max(relative(x, y) for x, y in zip(found, expected, strict=True)) < 1e-10
 
 
@@ -199,6 +199,6 @@ def test_chains_go_over_to_loops_before_trees_do():
     model, rng = ps.chain(38), np.random.default_rng(3)
     q, v, tau = model.random(rng), *rng.normal(size=(2, model.nv))
     found = ps.forward_dynamics_derivatives(model, q, v, tau)
-    expected = RECORDED["forward_dynamics_derivatives"]._interpreted(model, [q, v, tau])
+    expected = RECORDED["forward_dynamics_derivatives"]._interpret(model, [q, v, tau])
     assert max(relative(x, y) for x, y in zip(found, expected, strict=True)) < 1e-10
     assert relative(ps.mass_matrix_inverse(model, q) @ ps.mass_matrix(model, q), np.eye(model.nv)) < 1e-10

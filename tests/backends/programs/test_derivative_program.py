@@ -33,7 +33,7 @@ def compiled(name, statements, symbols, model):
         f"other_{name}_{sha256(told.encode()).hexdigest()}",  # known by name, also on disk: one for each statement
         plain.inputs,
         plain.outputs[: len(statements(symbols))],
-        lambda model, q, *vectors: derivative_program.evaluated(
+        lambda model, q, *vectors: derivative_program.evaluate(
             program, common_frame(single_axes(model), q), dict(zip(given, vectors, strict=True))
         ),
         lambda model: plain.shapes(model)[: len(statements(symbols))],
@@ -75,7 +75,7 @@ def test_masses_and_velocities_of_the_statement_are_in_the_compiled_derivatives(
 @ROBOTS
 def test_forward_dynamics_meets_the_statement_at_its_own_acceleration(model):
     q, v, tau = state(model)
-    symbols = derivative_program.moved_by_forces(Symbols())
+    symbols = derivative_program.symbols_under_forces(Symbols())
 
     def stated(s):
         return {name: -(s.mass.inv @ node) for name, node in statements(3, 1)(s).items()}

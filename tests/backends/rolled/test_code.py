@@ -12,7 +12,7 @@ from phistar.backends.kernel import Statements
 from phistar.backends.links.link_frames import link_frames
 from phistar.backends.machine.jit import Target, host
 from phistar.backends.programs.program import Evaluation, is_wide
-from phistar.backends.rolled.code import laid, rolled_text
+from phistar.backends.rolled.code import lay_out, rolled_text
 from phistar.backends.rolled.link_memory import Rooms
 from phistar.backends.rolled.plan import Plan, inverted_fields, poses_first
 from phistar.backends.rolled.robot_tables import tables
@@ -255,7 +255,7 @@ def test_zeros_that_hold_at_every_link_are_known():
     statements = wanted(ps.gravity_load, CHAIN)
     plan = rolled_plan(statements)
     kinds, _ = kinds_of(CHAIN, link_frames(CHAIN, plan.keeps_origins))
-    outward, _ = laid(plan, kinds, 1).stages
+    outward, _ = lay_out(plan, kinds, 1).stages
     kept = {entry for step in outward.steps for _, name, entry in step.stores if name == "α"}
     assert kept == {3, 4, 5}
 

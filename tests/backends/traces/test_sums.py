@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.traces.order import chained, fused_products
+from phistar.backends.traces.order import chain_sums, fused_products
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import ADD, DIV, MUL, NEG, SUB, Tape, finish
 from tests.trees import KINDS, mechanism
@@ -43,7 +43,7 @@ def same_numbers(trace, other, count):
 def test_a_sum_takes_an_instruction_a_term(function, count, before, after):
     """p products and t numbers: p + t − 1, or p where t is none; what cancels is left out, what others read is kept."""
     trace = traced(function, count)
-    made = chained(trace)
+    made = chain_sums(trace)
     assert instructions(made) == after <= instructions(trace)
     assert instructions(trace) <= before
     assert same_numbers(trace, made, count)
@@ -54,13 +54,13 @@ def test_forward_dynamics_in_chains_is_the_same(kind):
     model = mechanism(61, kind=kind, bodies=3, serial=False).model
     wanted, _ = ps.forward_dynamics.wanted(model, ())
     trace, _, signature = wanted.cheapest()
-    made = chained(trace)
+    made = chain_sums(trace)
     assert made.operations <= trace.operations and instructions(made) <= instructions(trace)
     assert kind != "revolute" or instructions(made) < 0.95 * instructions(trace)
     assert same_numbers(trace, made, sum(signature.inputs))
 
 
 def test_the_term_that_is_ready_last_is_added_last():
-    code = chained(traced(lambda a, b, c: [a / b + (b * c + a)], 3)).code
+    code = chain_sums(traced(lambda a, b, c: [a / b + (b * c + a)], 3)).code
     op, left, right = code[-1]
     assert op == ADD and DIV in (code[left][0], code[right][0])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import phistar as ps
 from phistar.backends.traces.symbolic import replay
-from phistar.backends.traces.trace import CONST, INPUT, MUL, NEG, Scalar, Tape, depth_first, finish, restricted
+from phistar.backends.traces.trace import CONST, INPUT, MUL, NEG, Scalar, Tape, depth_first, finish, restrict
 from tests.trees import KINDS
 
 BINARY = {"+": add, "-": sub, "*": mul, "/": truediv}
@@ -118,8 +118,8 @@ def test_what_no_output_needs_is_dropped(numbers):
     trace = finish(tape, [x + y, 2.0, x])
     assert trace.operations == 1 and trace.counts() == {"add": 1}
     assert replay(trace, [3.0, 4.0]) == [7.0, 2.0, 3.0]
-    assert replay(restricted(trace, [2, 1]), [3.0, 4.0]) == [3.0, 2.0]
-    assert restricted(trace, [2, 1]).operations == 0
+    assert replay(restrict(trace, [2, 1]), [3.0, 4.0]) == [3.0, 2.0]
+    assert restrict(trace, [2, 1]).operations == 0
 
 
 @pytest.mark.parametrize(

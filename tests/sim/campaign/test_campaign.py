@@ -62,7 +62,7 @@ def test_resuming_does_only_what_is_missing_and_may_ask_for_more(scene, tmp_path
             if len(done) == 2:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr("phistar.sim.campaign.campaign._performed", interrupted)
+    monkeypatch.setattr("phistar.sim.campaign.campaign._rows_of_runs", interrupted)
     with pytest.raises(KeyboardInterrupt):
         ps.campaign(scene, 4, out=tmp_path / "out")
     assert done == [0, 1]
@@ -90,7 +90,7 @@ def test_kill_9_loses_the_runs_in_flight_alone_and_no_process_stays(scene, tmp_p
     rows = read_rows(folder)
     assert len(rows) >= 3 and sorted(rows) == list(range(len(rows)))
     wait_for(lambda: not any(alive(worker) for worker in workers))
-    monkeypatch.setattr("phistar.sim.campaign.campaign._performed", here)
+    monkeypatch.setattr("phistar.sim.campaign.campaign._rows_of_runs", here)
     made = ps.campaign(scene, len(rows) + 2, out=folder, resume=True)
     assert made.summary["complete"] and lasting(made.rows[: len(rows)]) == lasting(rows.values())
     again = [perform(Plan(scene, many), run).row for run in (0, len(rows), len(rows) + 1)]
@@ -98,7 +98,7 @@ def test_kill_9_loses_the_runs_in_flight_alone_and_no_process_stays(scene, tmp_p
 
 
 def test_runs_that_stop_do_not_stop_the_campaign_and_can_be_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr("phistar.sim.campaign.campaign._performed", here)
+    monkeypatch.setattr("phistar.sim.campaign.campaign._rows_of_runs", here)
     (tmp_path / "half.toml").write_text(little_scene(FLOOR, BALL))
     made = ps.campaign(tmp_path / "half.toml", 8, out=tmp_path / "out")
     stopped = [row for row in made.rows if row["outcome"] == "stopped"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from phistar.sim.campaign.counting import counted, wilson
+from phistar.sim.campaign.counting import count_outcomes, wilson
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def rows():
 
 
 def test_tasks_reached_are_counted_against_every_run_also_those_that_died():
-    summary = counted(rows())
+    summary = count_outcomes(rows())
     assert summary["reached"]["count"] == 6 and summary["reached"]["of"] == 9
     assert (summary["reached"]["low"], summary["reached"]["high"]) == wilson(6, 9)
     assert summary["completed"]["count"] == 8
@@ -46,20 +46,20 @@ def test_tasks_reached_are_counted_against_every_run_also_those_that_died():
 
 
 def test_failures_with_the_same_reason_are_counted_together_whatever_their_numbers():
-    first, second = counted(rows())["failures"]
+    first, second = count_outcomes(rows())["failures"]
     assert first["count"] == 2 and first["reason"] == "finger2 slipped at … s" and first["runs"] == [6, 7]
     assert first["example"] == {"run": 6, "seed": 60, "reason": "finger2 slipped at 3.25 s"}
     assert second["outcome"] == "died" and second["count"] == 1
 
 
 def test_quantiles_are_of_numbers_alone():
-    numbers = counted(rows())["numbers"]
+    numbers = count_outcomes(rows())["numbers"]
     assert set(numbers) == {"peak_force", "sim_time", "core_time"}
     assert numbers["peak_force"]["median"] == 3.5 and numbers["peak_force"]["max"] == 7.0
     assert numbers["peak_force"]["p95"] == np.quantile(np.arange(8), 0.95)
 
 
 def test_without_a_task_nothing_is_reached_and_a_campaign_of_nothing_has_no_share():
-    assert counted([{"run": 0, "seed": 0, "outcome": "completed"}])["reached"] is None
-    nothing = counted([])
+    assert count_outcomes([{"run": 0, "seed": 0, "outcome": "completed"}])["reached"] is None
+    nothing = count_outcomes([])
     assert nothing["completed"]["share"] is None and nothing["numbers"] == {}

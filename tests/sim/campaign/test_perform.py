@@ -6,7 +6,7 @@ import pytest
 
 from phistar.errors import PhistarError
 from phistar.sim.campaign.campaign_plan import Plan
-from phistar.sim.campaign.perform import died, perform
+from phistar.sim.campaign.perform import perform, row_of_crash
 from phistar.sim.scenes.scene import Scene
 from tests.scenes import FLOOR, ball, little_scene
 
@@ -88,5 +88,5 @@ def test_a_run_with_a_task_reaches_it_is_aborted_or_failed_and_says_why(
 
 
 def test_a_run_that_took_its_process_with_it_still_says_what_was_drawn(scene):
-    row = died(Plan(scene, 3), 1, None, "It died.").row
+    row = row_of_crash(Plan(scene, 3), 1, None, "It died.").row
     assert row["outcome"] == "died" and row["reason"] == "It died." and "drawn.parts.ball.xyz.2" in row

@@ -20,7 +20,7 @@ from phistar.sim.campaign.sampling import (
     latin_hypercube,
     next_generation,
 )
-from phistar.sim.scenes.chance import drawn
+from phistar.sim.scenes.chance import draw
 from phistar.sim.scenes.scene import Scene
 from tests.scenes import FLOOR, ball, little_scene
 
@@ -68,8 +68,8 @@ def test_every_interval_of_every_coordinate_holds_one_point(scene):
 def test_points_spread_evenly_draw_what_a_generator_draws(scene):
     """Means and deviations of every number over the cube are those of random draws."""
     rng, count = np.random.default_rng(0), 4000
-    even = np.array([flat(drawn(dict(scene.content), UnitPoint(p), "")) for p in latin_hypercube(scene, count, 1)])
-    loose = np.array([flat(drawn(dict(scene.content), rng, "")) for _ in range(count)])
+    even = np.array([flat(draw(dict(scene.content), UnitPoint(p), "")) for p in latin_hypercube(scene, count, 1)])
+    loose = np.array([flat(draw(dict(scene.content), rng, "")) for _ in range(count)])
     spread = loose.std(axis=0)
     assert np.abs(even.mean(axis=0) - loose.mean(axis=0)).max() < 5.0 * (spread / np.sqrt(count)).max() + 1e-12
     assert np.allclose(even.std(axis=0), spread, rtol=0.08)
@@ -90,7 +90,7 @@ def test_a_scene_at_a_point_has_nothing_random_and_reads_back_from_its_text(scen
 
 
 def test_a_latin_campaign_has_one_run_in_every_interval_and_resumes_only_as_it_was(scene, tmp_path, monkeypatch):
-    monkeypatch.setattr(campaigns, "_performed", here)
+    monkeypatch.setattr(campaigns, "_rows_of_runs", here)
     made = ps.campaign(scene, 10, sampling="latin", out=tmp_path / "out")
     masses = [row["drawn.parts.ball.mass"] for row in made.rows]
     assert sorted(int((mass - 20) / 18) for mass in masses) == list(range(10))
@@ -123,7 +123,7 @@ def test_failures_are_worse_than_any_score_and_refusals_are_no_failures():
 
 
 def test_a_search_is_the_same_when_it_is_taken_up_again(falling, tmp_path, monkeypatch):
-    monkeypatch.setattr(campaigns, "_performed", here)
+    monkeypatch.setattr(campaigns, "_rows_of_runs", here)
     whole = ps.campaign(falling, 40, sampling="search", out=tmp_path / "whole")
     ps.campaign(falling, 23, sampling="search", out=tmp_path / "parts")
     parts = ps.campaign(falling, 40, sampling="search", out=tmp_path / "parts", resume=True)
@@ -137,7 +137,7 @@ def failures(rows):
 
 
 def test_a_failure_of_a_search_runs_again_from_its_kept_scene(falling, tmp_path, monkeypatch):
-    monkeypatch.setattr(campaigns, "_performed", here)
+    monkeypatch.setattr(campaigns, "_rows_of_runs", here)
     made = ps.campaign(falling, 6, sampling="latin", out=tmp_path / "out")
     row = next(row for row in made.rows if row["outcome"] == "stopped")
     kept = Scene.unread(tmp_path / "out" / "kept" / f"{row['run']:06d}" / "scene.toml")
@@ -146,7 +146,7 @@ def test_a_failure_of_a_search_runs_again_from_its_kept_scene(falling, tmp_path,
 
 
 def test_cells_of_a_grid_share_their_draws_and_are_counted(scene, monkeypatch):
-    monkeypatch.setattr(campaigns, "_performed", here)
+    monkeypatch.setattr(campaigns, "_rows_of_runs", here)
     vary = {"surface.friction": [0.2, 0.4], "parts.ball.mass": [1, 2, 3]}
     made = ps.campaign(scene, 12, vary=vary)
     assert len({row["seed"] for row in made.rows}) == 2

@@ -165,7 +165,7 @@ CONTROLLERS = {
     "goal": ('law = "inverse_dynamics"\n[controller.goals]\nrobot = [0.0]', "goals, robot: "),
     "outside": ('law = "inverse_dynamics"\n[controller.goals]\nrobot = [9.0, 0.0]', "goals, robot: .*limit"),
     "negative": ("torque_limit = -1.0", "torque_limit: a number greater than 0"),
-    "elsewhere": ('law = "grapple"', "who captures is told by"),
+    "elsewhere": ('law = "grapple"', "the capturing hands are listed in"),
 }
 
 

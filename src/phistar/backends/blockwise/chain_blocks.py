@@ -43,7 +43,7 @@ class Kept:
     along: bool = False
 
     @property
-    def flipped(self) -> bool:
+    def is_flipped(self) -> bool:
         return isinstance(self.value, Quotient)
 
 
@@ -142,7 +142,7 @@ class ChainRecorder(Domain):
         if name in self.program.columns:
             return Unit()
         if name not in self.fields:
-            raise refused(f"the vector {name}")
+            raise refusal(f"the vector {name}")
         found = self.fields[name]
         if isinstance(found, Kept) and found.sweep != self.sweep:
             found.along = True
@@ -159,7 +159,7 @@ class ChainRecorder(Domain):
         if name == "H":
             return Joint()
         if name not in sizes:
-            raise refused(name)
+            raise refusal(name)
         return Datum(name, (sizes[name], sizes[name]))
 
     def move(self, term: Term, at: str) -> Any:
@@ -171,7 +171,7 @@ class ChainRecorder(Domain):
                 return Moved(name, (whole, 1), False)
             case ir.FromBase(name=name):
                 return Given(name, (whole, 1))
-        raise refused(type(term).__name__)
+        raise refusal(type(term).__name__)
 
     def product(self, left: Any, right: Any, term: ir.Times, at: str, half: bool) -> Any:
         w = self.widths
@@ -184,10 +184,10 @@ class ChainRecorder(Domain):
                 return self.transpose(cut(self.transpose(left), w))
             case Joint(), _:
                 return Placed(right, (w.whole, right.shape[1]))
-        left, right = (x if isinstance(x, Kept | View | Given) else self.kept_for(x) for x in (left, right))
+        left, right = (x if isinstance(x, Kept | View | Given) else self.block_of(x) for x in (left, right))
         return Product(left, right, (left.shape[0], right.shape[1]))
 
-    def kept_for(self, value: Any) -> Kept:
+    def block_of(self, value: Any) -> Kept:
         """A sum that is multiplied, as a block of its own."""
         made = Kept(f"sum {len(self.kept)}", value, value.shape, False, self.sweep)
         self.kept.append(made)
@@ -195,7 +195,7 @@ class ChainRecorder(Domain):
 
     def total(self, terms: Terms, half: bool) -> Any:
         if any(abs(c) != 1 for c, _ in terms):
-            raise refused("a multiple")
+            raise refusal("a multiple")
         return Total(tuple((int(c), x) for c, x in terms), terms[0][1].shape)
 
     def transpose(self, x: Any) -> Any:
@@ -208,16 +208,16 @@ class ChainRecorder(Domain):
                 return View(x, (0, 0), x.shape, True)
             case View():
                 return View(x.of, x.first, x.shape, not x.transposed)
-        raise refused("a transpose")
+        raise refusal("a transpose")
 
     def invert(self, x: Any) -> Any:
-        raise refused("an inverse")
+        raise refusal("an inverse")
 
     def divide(self, x: Any, matrix: Any) -> Any:
         return Quotient(x, matrix, x.shape)
 
     def apply(self, function: str, arguments: list[Any], at: str) -> Any:
-        raise refused(function)
+        raise refusal(function)
 
 
 def cut(x: Any, widths: Widths) -> View:
@@ -227,14 +227,14 @@ def cut(x: Any, widths: Widths) -> View:
             return View(x, (widths.carried, 0), (widths.rates, x.shape[1]))
         case View(of=of, first=first, shape=shape, transposed=True) if of.symmetric:
             return View(of, (first[0], first[1] + widths.carried), (shape[0], widths.rates))
-    raise refused("a part")
+    raise refusal("a part")
 
 
-def refused(what: str) -> StatementError:
+def refusal(what: str) -> StatementError:
     return StatementError(f"A chain of wide links is not compiled with {what} in its program.")
 
 
-def recorded(program: Program, widths: Widths) -> ChainRecorder:
+def record(program: Program, widths: Widths) -> ChainRecorder:
     """The sweeps of a program at one link, and how much of each block is needed."""
     made = ChainRecorder(program, widths)
     evaluate(program, made)
@@ -242,7 +242,7 @@ def recorded(program: Program, widths: Widths) -> ChainRecorder:
         found = made.fields[name]
         found.along = found.full = True
     for kept in made.kept:
-        for moved in _moved(kept.value):
+        for moved in _moves_in(kept.value):
             _hand_on(made.fields[moved.name], moved, widths)
     for kept in reversed(made.kept):
         if kept.needed == (0, 0):
@@ -259,11 +259,11 @@ def _hand_on(kept: Kept, moved: Moved, widths: Widths) -> None:
         kept.needed = kept.shape
 
 
-def _moved(value: Any) -> Iterator[Moved]:
+def _moves_in(value: Any) -> Iterator[Moved]:
     if isinstance(value, Moved):
         yield value
     for _, inner in value.terms if isinstance(value, Total) else ():
-        yield from _moved(inner)
+        yield from _moves_in(inner)
 
 
 def _need(value: Any, rows: int, columns: int, widths: Widths) -> None:
@@ -281,7 +281,7 @@ def _need(value: Any, rows: int, columns: int, widths: Widths) -> None:
             for factor in (left, right):
                 if isinstance(factor, Kept):
                     factor.full = True
-            inner = min(_filled(right, widths), left.shape[1])
+            inner = min(_filled_rows(right, widths), left.shape[1])
             _need(left, rows, inner, widths)
             _need(right, inner, columns, widths)
         case Quotient(left=left, matrix=matrix):
@@ -292,13 +292,13 @@ def _need(value: Any, rows: int, columns: int, widths: Widths) -> None:
             _need(inner, inner.shape[0], inner.shape[1], widths)
 
 
-def _filled(value: Any, widths: Widths) -> int:
+def _filled_rows(value: Any, widths: Widths) -> int:
     """The rows of a value that are not zero by structure: φ* and E* fill those that are carried alone."""
     match value:
         case Kept():
-            return _filled(value.value, widths)
+            return _filled_rows(value.value, widths)
         case Total(terms=terms):
-            return max(_filled(inner, widths) for _, inner in terms)
+            return max(_filled_rows(inner, widths) for _, inner in terms)
         case Given() | Moved(inward=False):
             return widths.carried
     return value.shape[0]
@@ -306,4 +306,4 @@ def _filled(value: Any, widths: Widths) -> int:
 
 def inner_size(product: Product, widths: Widths) -> int:
     """The inner numbers of a product that are not zero by structure."""
-    return min(_filled(product.right, widths), product.left.shape[1])
+    return min(_filled_rows(product.right, widths), product.left.shape[1])

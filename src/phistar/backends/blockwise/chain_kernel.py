@@ -28,8 +28,8 @@ from phistar.backends.blockwise.chain_blocks import (
     View,
     Widths,
     inner_size,
-    recorded,
-    refused,
+    record,
+    refusal,
 )
 from phistar.backends.blockwise.tiles import SLACK, Place, Tiles
 from phistar.backends.choice import block_lanes
@@ -138,8 +138,8 @@ class ChainKernel:
     made_from: tuple[Any, ...]
 
     @cached_property
-    def recorded(self) -> ChainRecorder:
-        return recorded(self.program, self.links.widths)
+    def recorder(self) -> ChainRecorder:
+        return record(self.program, self.links.widths)
 
     @cached_property
     def rooms(self) -> dict[str, Room]:
@@ -148,22 +148,22 @@ class ChainKernel:
         for name, _ in self.program.inputs:
             if name not in self.program.columns:
                 found[name] = Room(1, self.links.widths.whole)
-        for kept in self.recorded.kept:
-            rows, columns = kept.needed[::-1] if kept.flipped else kept.needed
-            vector = columns == 1 and not kept.flipped
+        for kept in self.recorder.kept:
+            rows, columns = kept.needed[::-1] if kept.is_flipped else kept.needed
+            vector = columns == 1 and not kept.is_flipped
             found[kept.name] = Room(1, rows, kept.along) if vector else Room(rows, columns, kept.along)
         return found
 
     def result(self, public: str) -> str:
         """The array of a statement's value."""
-        return self.recorded.fields[self.program.result_names[public]].name
+        return self.recorder.fields[self.program.result_names[public]].name
 
     @cached_property
     def handed_inward(self) -> str:
         """The array of the blocks that links hand to those before them."""
-        return next(t.name for kept in self.recorded.kept for t in _terms(kept.value) if isinstance(t, Moved))
+        return next(t.name for kept in self.recorder.kept for t in _terms(kept.value) if isinstance(t, Moved))
 
-    def bound(self, number: int, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
+    def bind(self, number: int, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
         """One of the sweeps, as a call without arguments that works in place."""
         names = sorted(arrays)
 
@@ -195,8 +195,8 @@ class ChainKernel:
         count = whole.at(COUNT).load()
         inward = sweep.direction == INWARD
         first, last = (count - 1, code.whole(-1)) if inward else (code.whole(0), count + 1)
-        k = code.named(I64)
-        body = code.written(lambda: _Writer(self, Site(tiles, k, given, self.rooms), number).write())
+        k = code.new_local(I64)
+        body = code.record(lambda: _Writer(self, Site(tiles, k, given, self.rooms), number).write())
         code.put(kernel_ir.For(k.value, first.value, last.value, -1 if inward else 1, body))
         return Module((code.function, Func("loop", (), (), inner=False))).with_(self.links.functions)
 
@@ -214,7 +214,7 @@ class _Writer:
     number: int
 
     def write(self) -> None:
-        for kept in self.kernel.recorded.kept:
+        for kept in self.kernel.recorder.kept:
             if kept.sweep == self.number:
                 to, (rows, columns) = self.place(kept), kept.needed
                 self.put(to, kept.value, (rows, columns), kept.symmetric)
@@ -232,13 +232,13 @@ class _Writer:
                 return self.site.vector(value.name)
             case Kept():
                 own = self.site.place(value.name)
-                return own.transposed if value.flipped else own
+                return own.transpose if value.is_flipped else own
             case View(of=of, first=first, transposed=transposed):
                 part = self.place(of).part(*first)
-                return part.transposed if transposed else part
+                return part.transpose if transposed else part
             case Given(name=name):
                 return self.site.vector(name)
-        raise refused("a sum inside a product")
+        raise refusal("a sum inside a product")
 
     def put(self, to: Place, value: Any, size: tuple[int, int], lower: bool) -> None:
         """to = value."""
@@ -259,7 +259,7 @@ class _Writer:
             case Kept() | View() | Given():
                 x = self.place(value)
                 if columns == 1:
-                    to, x, rows, columns = to.transposed, x.transposed, 1, rows
+                    to, x, rows, columns = to.transpose, x.transpose, 1, rows
                 tiles.add(to, x, rows, columns, float(sign), assign)
             case Datum(name="M") if assign:
                 self.links.mass(self.site, to)
@@ -276,11 +276,11 @@ class _Writer:
                 at = self.links.widths.carried
                 self.add(to.part(at, 0), inner, inner.shape, False, sign, False)
             case Quotient(left=left, matrix=matrix) if assign:
-                x = self.place(left).transposed
-                good = self.links.divide(self.site, to.transposed, x, self.place(matrix), rows)
+                x = self.place(left).transpose
+                good = self.links.divide(self.site, to.transpose, x, self.place(matrix), rows)
                 self.site.tiles.code.branch(good, lambda: None, self.fail)
             case _:
-                raise refused(type(value).__name__)
+                raise refusal(type(value).__name__)
 
     def carry(self, to: Place, value: Moved) -> None:
         """φ*x of the link before; of the first there is none."""

@@ -31,7 +31,7 @@ class Place:
     ends: tuple[int, int] | None = None
 
     def at(self, i: Any, j: Any) -> Local:
-        return self.start.at(_sum(_scaled(i, self.row), _scaled(j, self.column)))
+        return self.start.at(_sum(_scale(i, self.row), _scale(j, self.column)))
 
     def part(self, i: Any, j: int) -> Place:
         """The block whose first entry is (i, j) of this one."""
@@ -39,11 +39,11 @@ class Place:
         return Place(self.at(i, j), self.row, self.column, ends)
 
     @property
-    def transposed(self) -> Place:
+    def transpose(self) -> Place:
         return Place(self.start, self.column, self.row)
 
 
-def _scaled(i: Any, by: int) -> Any:
+def _scale(i: Any, by: int) -> Any:
     return i * by if isinstance(i, int) or by != 1 else i
 
 
@@ -230,7 +230,7 @@ class Tiles:
             for at in range(inner):
                 sums = turn(at, sums)
         else:
-            sums = self.code.carried(0, inner, sums, turn)
+            sums = self.code.carry(0, inner, sums, turn)
         for r in range(count):
             for c, mask in enumerate(masks):
                 made = sums[r * len(masks) + c]
@@ -252,7 +252,7 @@ class Tiles:
                 code.freedom = IN_ORDER
                 return [made]
 
-            (total,) = code.carried(0, inner, [code.number(0.0)], turn)
+            (total,) = code.carry(0, inner, [code.number(0.0)], turn)
             place = to.at(i, 0)
             place.store(place.load() - total if minus else place.load() + total)
 
@@ -276,7 +276,7 @@ class Tiles:
             for i in range(size):
                 if i != pivot:
                     factor = rows[i][where].take(lane).every(self.lanes)
-                    rows[i] = self._eliminated(rows[i], rows[pivot], factor, self.code.whole(pivot))
+                    rows[i] = self._eliminate(rows[i], rows[pivot], factor, self.code.whole(pivot))
         for i in range(size):
             for c, mask in enumerate(masks):
                 self.store(to.at(i, c * self.lanes), rows[i][c], mask)
@@ -292,13 +292,13 @@ class Tiles:
             with code.loop(0, size, some=True) as i:
                 before = [self.load(to.at(i, c * self.lanes)) for c in range(len(masks))]
                 factor = to.at(i, pivot).load().every(self.lanes)
-                for c, (x, mask) in enumerate(zip(self._eliminated(before, row, factor, pivot), masks, strict=True)):
+                for c, (x, mask) in enumerate(zip(self._eliminate(before, row, factor, pivot), masks, strict=True)):
                     self.store(to.at(i, c * self.lanes), x, mask)
             for c, (x, mask) in enumerate(zip(row, masks, strict=True)):
                 self.store(to.at(pivot, c * self.lanes), x, mask)
             return [good[0] & value.greater(0.0)]
 
-        return code.carried(0, size, [code.like(True, I1)], turn)[0]
+        return code.carry(0, size, [code.like(True, I1)], turn)[0]
 
     def _pivot_row(self, row: list[Local], pivot: Local, value: Local) -> list[Local]:
         """A pivot's row divided by it, 1/pivot in its own place."""
@@ -307,7 +307,7 @@ class Tiles:
         scaled = [x * inverse for x in row]
         return [self._at(pivot, c).select(inverse, x) for c, x in enumerate(scaled)]
 
-    def _eliminated(self, row: list[Local], pivot_row: list[Local], factor: Local, pivot: Local) -> list[Local]:
+    def _eliminate(self, row: list[Local], pivot_row: list[Local], factor: Local, pivot: Local) -> list[Local]:
         """Another row without its part along the pivot's."""
         away, none = -factor, self.code.number(0.0, self.lanes)
         kept = [self._at(pivot, c).select(none, x) for c, x in enumerate(row)]

@@ -24,7 +24,7 @@ from phistar.backends.traces.solve import elimination, is_zero
 Factors = dict[tuple[int, int], Any]
 
 
-def factored(matrix: np.ndarray) -> tuple[Factors, list[Any]]:
+def factor(matrix: np.ndarray) -> tuple[Factors, list[Any]]:
     """L's entries by (carrying joint, carried joint), and 1/D: the last row is eliminated first."""
     factors: Factors = {}
     scales: list[Any] = [0.0] * matrix.shape[-1]
@@ -33,7 +33,7 @@ def factored(matrix: np.ndarray) -> tuple[Factors, list[Any]]:
     return factors, scales
 
 
-def inverted(factors: Factors) -> Factors:
+def invert_factors(factors: Factors) -> Factors:
     """N = L⁻¹ without its ones: N(k,i) = −L(k,i) − Σ L(k,j)N(j,i) over the joints j between.
 
     It has the pairs of L, and those where L is zero by structure (a wheel's axis along that of a joint which carries

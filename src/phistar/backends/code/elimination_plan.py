@@ -54,7 +54,9 @@ class Carrying:
             mask = 0
             for each in masks[start:end]:
                 mask |= each
-            result.append(Group(start, end - start, bits(mask), bits(self._kept(mask, states[start])), states[start]))
+            result.append(
+                Group(start, end - start, bits(mask), bits(self._reached_rows(mask, states[start])), states[start])
+            )
             end = start
         return result[::-1]
 
@@ -63,7 +65,7 @@ class Carrying:
         own = [frozenset(bits(x)) for x in self.above]
         return [Tile(rows, tuple(own[rows.start : rows.stop])) for rows in tiles_of(own, WIDEST)]
 
-    def _kept(self, mask: int, state: str) -> int:
+    def _reached_rows(self, mask: int, state: str) -> int:
         """The rows that are reached on the way inward."""
         if state != WHOLE:
             return mask
@@ -71,7 +73,7 @@ class Carrying:
 
     def _cost(self, mask: int, width: int, state: str) -> float:
         """Estimated cycles of the loops."""
-        kept, stored = self._kept(mask, state), 1.0 if width == WIDEST else 3.0
+        kept, stored = self._reached_rows(mask, state), 1.0 if width == WIDEST else 3.0
         sources = [x & kept * (state != SOLVED) for x in self.above]
         total = stored * width * len(self.above) + _cycles(sources, width)
         if state == WHOLE:

@@ -45,7 +45,7 @@ class Tiles:
     def vector(self, place: Local) -> Local:
         return place.load(self.lanes, 8 * self.lanes)
 
-    def added(self, sums: Sums, factors: list[Local], place: Local) -> Sums:
+    def add_source(self, sums: Sums, factors: list[Local], place: Local) -> Sums:
         """One source added to all sums."""
         made, known = dict(sums), [self.vector(x) for x in factors]
         for c, column in enumerate(self.row(place)):
@@ -54,7 +54,7 @@ class Tiles:
                 made[i, c] = made[i, c] + factor * value
         return made
 
-    def summed(
+    def sum_sources(
         self, sums: Sums, table: Local, numbers: int, source: Callable[[Local, Local | int, Sums], Sums]
     ) -> Sums:
         """All sources, each with so many numbers in a table: written out, or as a loop."""
@@ -68,7 +68,7 @@ class Tiles:
             made = source(table.at(j * numbers), j, dict(zip(cells, values, strict=True)))
             return [made[cell] for cell in cells]
 
-        after = self.code.carried(0, count, [sums[cell] for cell in cells], turn)
+        after = self.code.carry(0, count, [sums[cell] for cell in cells], turn)
         return dict(zip(cells, after, strict=True))
 
 
@@ -87,9 +87,9 @@ def inward_function(shape: Shape, lanes: int) -> Func:
 
         def source(numbers: Local, number: Local | int, sums: Sums) -> Sums:
             place = code["x"].bytes(numbers.load())
-            return made.added(sums, [code["m"].bytes(numbers.at(1 + i).load()) for i in rows], place)
+            return made.add_source(sums, [code["m"].bytes(numbers.at(1 + i).load()) for i in rows], place)
 
-        sums = made.summed(sums, table.at(start), width, source)
+        sums = made.sum_sources(sums, table.at(start), width, source)
         for i, c in shape.cells:
             places[i][c].store(sums[i, c] * scales[i], align)
     return code.function
@@ -113,9 +113,9 @@ def outward_function(shape: Shape, lanes: int) -> Func:
 
         def source(numbers: Local, number: Local | int, sums: Sums) -> Sums:
             place = code["m"].bytes(numbers.load())
-            return made.added(sums, [x.at(number * lanes) for x in factors], place)
+            return made.add_source(sums, [x.at(number * lanes) for x in factors], place)
 
-        sums = made.summed(sums, table.at(start), 1, source)
+        sums = made.sum_sources(sums, table.at(start), 1, source)
         for i in rows:
             to = to + code["down"] if i else to
             _store([state.bytes(to) for state in states], [sums[i, c] for c in range(shape.width)])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from phistar.backends.kernels import F64, Let, Statement, Store, Value
 
 VECTOR, NUMBER, ARGUMENT, ADDED = range(4)
-"""What stands at a place: a vector of lanes; one number for all of them; nothing, the pointer's name is that of a
+"""Content of a place in memory: a vector of lanes; one number for all of them; nothing, the pointer's name is that of a
 number; a vector that what is stored is added to."""
 
 
@@ -42,9 +42,9 @@ class MemoryPlaces:
         if spot.way in (VECTOR, ADDED):
             return [self._read(target, spot)]
         if spot.way == ARGUMENT:
-            return [Let(target, "every", (self._known[spot.pointer],))]
+            return [Let(target, "every", (self._by_name[spot.pointer],))]
         one = Value(f"{target.name}.s", F64)
-        return [Let(one, "read", (self._known[spot.pointer],), (spot.offset, 8)), Let(target, "every", (one,))]
+        return [Let(one, "read", (self._by_name[spot.pointer],), (spot.offset, 8)), Let(target, "every", (one,))]
 
     def store(self, position: int, value: Value) -> list[Statement]:
         spot, lines = self.stores[position], []
@@ -52,15 +52,15 @@ class MemoryPlaces:
             before, total = (Value(f"o{position}.{name}", value.type) for name in ("o", "n"))
             lines = [self._read(before, spot), Let(total, "fadd", (before, value))]
             value = total
-        return [*lines, Store(value, self._known[spot.pointer], 8 * self.lanes, offset=spot.offset)]
+        return [*lines, Store(value, self._by_name[spot.pointer], 8 * self.lanes, offset=spot.offset)]
 
     def again(self, target: Value, position: int) -> list[Statement]:
         spot = self.stores[position]
         return [self._read(target, spot)] if spot.lasts else []
 
     def _read(self, target: Value, spot: Spot) -> Let:
-        return Let(target, "read", (self._known[spot.pointer],), (spot.offset, 8 * self.lanes))
+        return Let(target, "read", (self._by_name[spot.pointer],), (spot.offset, 8 * self.lanes))
 
     @cached_property
-    def _known(self) -> dict[str, Value]:
+    def _by_name(self) -> dict[str, Value]:
         return {str(x.name): x for x in self.parameters}

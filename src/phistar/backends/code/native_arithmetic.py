@@ -38,7 +38,7 @@ class Arithmetic:
             self._unless(self.code.table(FAULT.name, I64.to).load().same(0), self._leave)
 
     def _unless(self, test: Local, otherwise: Callable[[], object]) -> None:
-        self.code.put(kernel_ir.If(test.value, (), self.code.written(otherwise)))
+        self.code.put(kernel_ir.If(test.value, (), self.code.record(otherwise)))
 
     def _fail(self, fault: int) -> None:
         self.code.table(FAULT.name, I64.to).store(fault)
@@ -53,26 +53,26 @@ class Arithmetic:
             self.end_unless(self.opposite(beyond), TOO_LONG)
         return self.code.let(I64, name, left, right)
 
-    def floored(self, name: str, left: Local, right: Local) -> Local:
+    def floor_division(self, name: str, left: Local, right: Local) -> Local:
         """⌊a/b⌋ or a − b⌊a/b⌋ ("sdiv", "srem"), the rest of b's sign: the processor's quotient is cut towards zero, and
         it stops at b = 0 and at −2⁶³/−1."""
         code, known = self.code, right.value.name
         if isinstance(known, int) and known not in (0, -1):
-            return self._floored(name, left, right)
+            return self._floor_division(name, left, right)
         apart = code.let(I1, "ne", right, code.whole(0))
         if self.checked:
             self.end_unless(apart, BY_ZERO)
         else:
             self._unless(apart, lambda: self._fail(BY_ZERO))
         turned = right.same(-1)
-        found = self._floored(name, left, (turned | self.opposite(apart)).select(1, right))
+        found = self._floor_division(name, left, (turned | self.opposite(apart)).select(1, right))
         if name == "srem":
             return found
         least = code.let(I1, "ne", left, code.whole(-(2**63)))
         self.end_unless(least | self.opposite(turned), TOO_LONG)
         return turned.select(code.whole(0) - left, found)
 
-    def _floored(self, name: str, left: Local, right: Local) -> Local:
+    def _floor_division(self, name: str, left: Local, right: Local) -> Local:
         code, rest = self.code, left % right
         apart = code.let(I64, "xor", rest, right) < 0  # their signs differ
         lower = apart & code.let(I1, "ne", rest, code.whole(0))
@@ -87,7 +87,7 @@ class Arithmetic:
             self.end_unless(self.code.let(I1, "une", right, self.code.number(0.0)), BY_ZERO)
         return self.code.let(F64, name, left, right, detail=self.code.freedom)
 
-    def negated(self, value: Local) -> Local:
+    def negate(self, value: Local) -> Local:
         return -value if value.type == F64 else self.whole("sub", self.code.whole(0), value)
 
     def root(self, value: Local) -> Local:

@@ -25,7 +25,7 @@ def changes(
     trees = {function.__name__: tree_of(function) for function in functions}
     made = []
     for function in functions:
-        tree = _Change(trees[function.__name__], trees, given, varying).made()
+        tree = _Change(trees[function.__name__], trees, given, varying).change()
         text = ast.unparse(ast.fix_missing_locations(tree))
         name = f"<change of {function.__module__}.{function.__name__}>"
         linecache.cache[name] = (len(text), None, [line + "\n" for line in text.split("\n")], name)
@@ -35,7 +35,7 @@ def changes(
     return made
 
 
-def valued(functions: Sequence[Callable[..., Any]]) -> list[Callable[..., Any]]:
+def value_functions(functions: Sequence[Callable[..., Any]]) -> list[Callable[..., Any]]:
     """Those of the functions that changes call for values: the ones that give floats, and what these call."""
     trees = {function.__name__: tree_of(function) for function in functions}
     wanted = {name for name, tree in trees.items() if result_of(tree) == FLOAT}
@@ -86,7 +86,7 @@ class _Change(ast.NodeTransformer):
         self.locals = (assigned | {arg.arg for arg in tree.args.args}) - self.fixed
         self.gives_change = result_of(tree) == FLOAT
 
-    def made(self) -> ast.FunctionDef:
+    def change(self) -> ast.FunctionDef:
         floats = [arg for arg in self.tree.args.args if kind_of(arg.annotation) == FLOAT]
         more = [ast.arg(f"{arg.arg}_d", ast.Name("float", ast.Load())) for arg in floats]
         arguments = ast.arguments([], [*self.tree.args.args, *more], None, [], [], None, [])
@@ -103,7 +103,7 @@ class _Change(ast.NodeTransformer):
             case ast.Assign():
                 return [self._assign(node)]
             case ast.AugAssign():
-                return self._augmented(node)
+                return self._augmented_assignment(node)
             case ast.If():
                 return [ast.If(self._value(node.test), self._block(node.body), self._block(node.orelse))]
             case ast.For():
@@ -139,7 +139,7 @@ class _Change(ast.NodeTransformer):
             return ast.Assign(left, right[0])
         return ast.Assign([ast.Tuple(left, ast.Store())], ast.Tuple(right, ast.Load()))
 
-    def _augmented(self, node: ast.AugAssign) -> list[ast.stmt]:
+    def _augmented_assignment(self, node: ast.AugAssign) -> list[ast.stmt]:
         beside = self._beside(node.target, ast.Store())
         plain = ast.AugAssign(node.target, node.op, self._value(node.value))
         if beside is None:
@@ -172,10 +172,10 @@ class _Change(ast.NodeTransformer):
         arguments: list[ast.expr] = [self.visit(each) for each in node.args]
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in self.given or (name in self.known and result_of(self.known[name]) != FLOAT):
-            return self._called(name, node.args)
+            return self._call(name, node.args)
         return ast.Call(node.func, arguments, [])
 
-    def _called(self, name: str, given: Sequence[ast.expr]) -> ast.Call:
+    def _call(self, name: str, given: Sequence[ast.expr]) -> ast.Call:
         values = [self._value(each) for each in given]
         if name in self.given:
             floats = [number for number in range(len(given)) if number >= 3]
@@ -209,7 +209,7 @@ class _Change(ast.NodeTransformer):
 
     def _change_of_call(self, name: str, given: list[ast.expr], node: ast.Call) -> ast.expr:
         if name in self.known:
-            return self._called(name, given) if result_of(self.known[name]) == FLOAT else ZERO
+            return self._call(name, given) if result_of(self.known[name]) == FLOAT else ZERO
         inner = [self._change(each) for each in given]
         if all(_is_zero(each) for each in inner):
             return ZERO

@@ -60,7 +60,7 @@ class Emitter:
                 return
             handle = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if handle is None:
-                raise self.values.refused(statement)
+                raise self.values.refusal(statement)
             handle(statement)
 
     def _inside(
@@ -74,15 +74,15 @@ class Emitter:
                 first()
             self._block(body)
 
-        return self.code.written(write)
+        return self.code.record(write)
 
     def _assign(self, node: ast.Assign) -> None:
         target, value = node.targets[0], node.value
         if len(node.targets) != 1:
-            raise self.values.refused(node)
+            raise self.values.refusal(node)
         if isinstance(target, ast.Tuple):
             if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
-                raise self.values.refused(node)
+                raise self.values.refusal(node)
             values = [self.values.value(each) for each in value.elts]
             for each, made in zip(target.elts, values, strict=True):
                 self._set(each, made)
@@ -92,12 +92,12 @@ class Emitter:
     def _augassign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
             read = ast.Name(node.target.id, ast.Load())
-            self._store(node.target.id, self.values.combined(node, self.values.value(read), node.op, node.value))
+            self._store(node.target.id, self.values.combine(node, self.values.value(read), node.op, node.value))
         elif isinstance(node.target, ast.Subscript):
             place = self.values.place(node.target)
-            self._write(node, place, self.values.combined(node, place.load(), node.op, node.value))
+            self._write(node, place, self.values.combine(node, place.load(), node.op, node.value))
         else:
-            raise self.values.refused(node)
+            raise self.values.refusal(node)
 
     def _set(self, target: ast.expr, value: Local) -> None:
         if isinstance(target, ast.Name):
@@ -105,7 +105,7 @@ class Emitter:
         elif isinstance(target, ast.Subscript):
             self._write(target, self.values.place(target), value)
         else:
-            raise self.values.refused(target)
+            raise self.values.refusal(target)
 
     def _write(self, node: ast.AST, place: Local, value: Local) -> None:
         kind = WHOLE if place.type == I64.to else FLOAT
@@ -113,23 +113,23 @@ class Emitter:
             raise StatementError(
                 f"{self.tree.name}: {ast.unparse(node)} holds whole numbers; say int(…) to cut floats."
             )
-        place.store(self.values.converted(value, kind))
+        place.store(self.values.convert(value, kind))
 
     def _store(self, name: str, value: Local) -> None:
-        self.values.places[name].store(self.values.held(value, self.values.locals.kinds[name]))
+        self.values.places[name].store(self.values.hold(value, self.values.locals.kinds[name]))
 
     def _for(self, node: ast.For) -> None:
         code, call, target = self.code, node.iter, node.target
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != "range":
-            raise self.values.refused(node)
+            raise self.values.refusal(node)
         if not isinstance(target, ast.Name) or node.orelse or not 1 <= len(call.args) <= 3:
-            raise self.values.refused(node)
-        bounds = [self.values.converted(self.values.value(bound), WHOLE) for bound in call.args[:2]]
+            raise self.values.refusal(node)
+        bounds = [self.values.convert(self.values.value(bound), WHOLE) for bound in call.args[:2]]
         start, stop = bounds if len(bounds) == 2 else (code.whole(0), bounds[0])
         step = self._step(call.args[2]) if len(call.args) == 3 else 1
         counter = code.let(I64.to, "local")
         counter.store(start)
-        at, test = code.named(I64), code.named(I1)
+        at, test = code.new_local(I64), code.new_local(I1)
         before = (
             kernel_ir.Let(at.value, "load", (counter.value,), 8),
             kernel_ir.Let(test.value, "slt" if step > 0 else "sgt", (at.value, stop.value)),
@@ -139,7 +139,7 @@ class Emitter:
         self.broken.pop()
         # By one it ends at the last number; by more it might pass it, and stays there.
         way = ("add", "fits") if abs(step) == 1 else ("sadd_sat", None)
-        after = code.written(lambda: counter.store(code.let(I64, way[0], at, code.whole(step), detail=way[1])))
+        after = code.record(lambda: counter.store(code.let(I64, way[0], at, code.whole(step), detail=way[1])))
         code.put(kernel_ir.While(before, test.value, body, after))
         self.open = True
 
@@ -149,24 +149,22 @@ class Emitter:
         except ValueError:
             step = None
         if not isinstance(step, int) or not 0 < abs(step) < 2**63:
-            raise self.values.refused(node)
+            raise self.values.refusal(node)
         return step
 
     def _while(self, node: ast.While) -> None:
         if node.orelse:
-            raise self.values.refused(node)
+            raise self.values.refusal(node)
         tests: list[Value] = []
         endless = isinstance(node.test, ast.Constant) and node.test.value is True
-        before = self.code.written(
-            lambda: tests.append(self.values.converted(self.values.value(node.test), TRUTH).value)
-        )
+        before = self.code.record(lambda: tests.append(self.values.convert(self.values.value(node.test), TRUTH).value))
         self.broken.append(False)
         body = self._inside(node.body)
         self.code.put(kernel_ir.While(before, tests[0], body))
         self.open = self.broken.pop() or not endless
 
     def _if(self, node: ast.If) -> None:
-        test, blocks, reached = self.values.converted(self.values.value(node.test), TRUTH), [], False
+        test, blocks, reached = self.values.convert(self.values.value(node.test), TRUTH), [], False
         for body in (node.body, node.orelse):
             blocks.append(self._inside(body))
             reached = reached or self.open
@@ -187,12 +185,12 @@ class Emitter:
     def _return(self, node: ast.Return) -> None:
         result = result_of(self.tree)
         if (node.value is None) != (result not in TYPES):
-            raise self.values.refused(node)
-        self.code.give(None if node.value is None else self.values.held(self.values.value(node.value), result))
+            raise self.values.refusal(node)
+        self.code.give(None if node.value is None else self.values.hold(self.values.value(node.value), result))
         self.open = False
 
     def _expr(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Call):
             self.values.value_or_nothing(node.value)
         elif not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)):  # a docstring
-            raise self.values.refused(node)
+            raise self.values.refusal(node)

@@ -58,13 +58,13 @@ def _once(function: Callable[..., Any]) -> Callable[..., Any]:
     """Cache the function's result on the tree; each tree belongs to one module."""
 
     @wraps(function)
-    def asked(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) -> Any:
+    def ask(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) -> Any:
         found = tree.__dict__.setdefault("found", {})
         if function.__name__ not in found:
             found[function.__name__] = function(tree, known)
         return found[function.__name__]
 
-    return asked
+    return ask
 
 
 @_once
@@ -172,18 +172,18 @@ class Locals:
             case ast.BinOp(op=ast.Div()):
                 return FLOAT
             case ast.BinOp(left=left, right=right) | ast.IfExp(body=left, orelse=right):
-                return joined(self.kind(left), self.kind(right))
+                return join_kinds(self.kind(left), self.kind(right))
             case ast.Call(func=ast.Name(id=name), args=args):
-                return self._called(name, args)
+                return self._call_kind(name, args)
         return FLOAT
 
-    def _called(self, name: str, args: Sequence[ast.expr]) -> str:
+    def _call_kind(self, name: str, args: Sequence[ast.expr]) -> str:
         if name in self.known:
             return result_of(self.known[name])
         if name in ("min", "max", "abs"):
             kind = ""
             for each in args:
-                kind = joined(kind, self.kind(each))
+                kind = join_kinds(kind, self.kind(each))
             return kind
         return WHOLE if name in ("floor", "ask") else KINDS.get(name, FLOAT)
 
@@ -206,8 +206,8 @@ class Locals:
             raise StatementError(f"{self.tree.name}: {name} is given truths and numbers; a local holds one of them.")
         if kind == "void":
             raise StatementError(f"{self.tree.name}: {name} is given the result of a function that returns none.")
-        if joined(known, kind):
-            self.kinds[name] = joined(known, kind)
+        if join_kinds(known, kind):
+            self.kinds[name] = join_kinds(known, kind)
 
     # What is read must have a value on every way there
 
@@ -260,6 +260,6 @@ class Locals:
                 raise StatementError(f"{self.tree.name}: {each.id} may be read before it has a value.")
 
 
-def joined(a: str, b: str) -> str:
+def join_kinds(a: str, b: str) -> str:
     """The kind that holds both: float beside whole is float."""
     return a if not b or a == b else b if not a else FLOAT

@@ -19,7 +19,7 @@ from phistar.backends.code.native_source import (
     arrays_written,
     bundle_of,
     holds_wholes,
-    joined,
+    join_kinds,
     kind_of,
     result_of,
 )
@@ -95,7 +95,7 @@ class Values:
         """None for a call of a function that returns nothing."""
         handle = getattr(self, f"_value_{type(node).__name__.lower()}", None)
         if handle is None:
-            raise self.refused(node)
+            raise self.refusal(node)
         return handle(node)
 
     def _value_constant(self, node: ast.Constant) -> Local:
@@ -103,7 +103,7 @@ class Values:
 
     def _number(self, node: ast.expr, value: Any) -> Local:
         if not isinstance(value, int | float) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
-            raise self.refused(node)
+            raise self.refusal(node)
         if isinstance(value, bool):
             return self.code.like(value, I1)
         return self.code.whole(value) if isinstance(value, int) else self.code.number(value)
@@ -113,7 +113,7 @@ class Values:
             return self.places[node.id].load()
         if node.id in self.constants:
             return self._number(node, self.constants[node.id])
-        raise self.refused(node)
+        raise self.refusal(node)
 
     def _value_subscript(self, node: ast.Subscript) -> Local:
         return self.place(node).load()
@@ -121,82 +121,82 @@ class Values:
     def _value_unaryop(self, node: ast.UnaryOp) -> Local:
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
-            return self.numbers.opposite(self.converted(value, TRUTH))
+            return self.numbers.opposite(self.convert(value, TRUTH))
         if value.type == I1 or not isinstance(node.op, ast.USub | ast.UAdd):
-            raise self.refused(node)
-        return value if isinstance(node.op, ast.UAdd) else self.numbers.negated(value)
+            raise self.refusal(node)
+        return value if isinstance(node.op, ast.UAdd) else self.numbers.negate(value)
 
     def _value_binop(self, node: ast.BinOp) -> Local:
-        return self.combined(node, self.value(node.left), node.op, node.right)
+        return self.combine(node, self.value(node.left), node.op, node.right)
 
-    def combined(self, node: ast.AST, left: Local, op: ast.operator, other: ast.expr) -> Local:
+    def combine(self, node: ast.AST, left: Local, op: ast.operator, other: ast.expr) -> Local:
         right = self.value(other)
-        kind = FLOAT if isinstance(op, ast.Div) else joined(kind_in(left), kind_in(right))
+        kind = FLOAT if isinstance(op, ast.Div) else join_kinds(kind_in(left), kind_in(right))
         name = _ARITHMETIC.get(type(op), ("", ""))[kind == WHOLE]
         if not name or I1 in (left.type, right.type):
-            raise self.refused(node)
+            raise self.refusal(node)
         if kind == FLOAT:
-            return self.numbers.float(name, self.converted(left, kind), self.converted(right, kind))
+            return self.numbers.float(name, self.convert(left, kind), self.convert(right, kind))
         if name in ("sdiv", "srem"):
-            return self.numbers.floored(name, left, right)
+            return self.numbers.floor_division(name, left, right)
         return self.numbers.whole(name, left, right)
 
     def _value_compare(self, node: ast.Compare) -> Local:
         if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARED:
-            raise self.refused(node)
+            raise self.refusal(node)
         left, right = self.value(node.left), self.value(node.comparators[0])
         if I1 in (left.type, right.type):
-            raise self.refused(node)
-        kind = joined(kind_in(left), kind_in(right))
+            raise self.refusal(node)
+        kind = join_kinds(kind_in(left), kind_in(right))
         a, b = (x if kind_in(x) == kind else self.numbers.exact(x) for x in (left, right))
         return self.code.let(I1, _COMPARED[type(node.ops[0])][kind == WHOLE], a, b)
 
     def _value_boolop(self, node: ast.BoolOp) -> Local:
         both = isinstance(node.op, ast.And)
-        value = self.converted(self.value(node.values[0]), TRUTH)
+        value = self.convert(self.value(node.values[0]), TRUTH)
         for other in node.values[1:]:
             if self._lazy(other):
                 test = value if both else self.numbers.opposite(value)
                 value = self._either(test, other, self.code.like(not both, I1), TRUTH)
             else:
-                second = self.converted(self.value(other), TRUTH)
+                second = self.convert(self.value(other), TRUTH)
                 value = value & second if both else value | second
         return value
 
     def _value_ifexp(self, node: ast.IfExp) -> Local:
-        kind, test = self.locals.kind(node), self.converted(self.value(node.test), TRUTH)
+        kind, test = self.locals.kind(node), self.convert(self.value(node.test), TRUTH)
         if self._lazy(node.body) or self._lazy(node.orelse):
             return self._either(test, node.body, node.orelse, kind)
-        return test.select(self.held(self.value(node.body), kind), self.held(self.value(node.orelse), kind))
+        return test.select(self.hold(self.value(node.body), kind), self.hold(self.value(node.orelse), kind))
 
     def _either(self, test: Local, then: ast.expr, otherwise: ast.expr | Local, kind: str) -> Local:
         """One of two values, of which only that one is found."""
         found: list[Local] = []
 
         def find(what: ast.expr | Local) -> None:
-            found.append(self.held(what if isinstance(what, Local) else self.value(what), kind))
+            found.append(self.hold(what if isinstance(what, Local) else self.value(what), kind))
 
-        blocks = [self.code.written(partial(find, what)) for what in (then, otherwise)]
-        made = self.code.named(TYPES[kind])
+        blocks = [self.code.record(partial(find, what)) for what in (then, otherwise)]
+        made = self.code.new_local(TYPES[kind])
         way = kernel_ir.Joined(made.value, found[0].value, found[1].value)
         self.code.put(kernel_ir.If(test.value, blocks[0], blocks[1], (way,)))
         return made
 
     def _value_call(self, node: ast.Call) -> Local | None:
         if not isinstance(node.func, ast.Name) or node.keywords:
-            raise self.refused(node)
+            raise self.refusal(node)
         name, numbers = node.func.id, self.numbers
         if name in self.known:
-            return self._called(self.known[name], node)
+            return self._call(self.known[name], node)
         values = [self.value(argument) for argument in node.args]
         if name == "ask" and [x.type for x in values] == [I64, I64]:
             return self.code.called(I64, values[0].place(kernel_ir.PLACE), values[1])
         if len(values) != (2 if name in ("min", "max") else 1) or I1 in [x.type for x in values]:
-            raise self.refused(node)
+            raise self.refusal(node)
         value = values[0]
         match name:
             case "sqrt":
-                return numbers.root(self.converted(value, FLOAT))
+                return numbers.root(self.convert(value, FLOAT))
             case "int" | "floor" if value.type == I64:
                 return value
             case "int":
@@ -204,7 +204,7 @@ class Values:
             case "floor":
                 return numbers.cut(numbers.of_one("floor", value))
             case "float":
-                return self.converted(value, FLOAT)
+                return self.convert(value, FLOAT)
             case "abs" if value.type == F64:
                 return numbers.of_one("fabs", value)
             case "abs":  # 0 − x or x − 0
@@ -212,25 +212,25 @@ class Values:
                 return numbers.whole("sub", negative.select(0, value), negative.select(value, 0))
             case "min" | "max":
                 return self._least(name, values)
-        raise self.refused(node)
+        raise self.refusal(node)
 
     def _least(self, name: str, values: Sequence[Local]) -> Local:
         """The first where neither is less, as with a NaN."""
-        kind = joined(kind_in(values[0]), kind_in(values[1]))
+        kind = join_kinds(kind_in(values[0]), kind_in(values[1]))
         first, second = (x if kind_in(x) == kind else self.numbers.exact(x) for x in values)
         left, right = (second, first) if name == "min" else (first, second)
         return self.code.let(I1, "olt" if kind == FLOAT else "slt", left, right).select(second, first)
 
-    def _called(self, tree: ast.FunctionDef, node: ast.Call) -> Local | None:
+    def _call(self, tree: ast.FunctionDef, node: ast.Call) -> Local | None:
         arguments = [self.code[name] for name in arrays_used(tree, self.known)]
         start, given = int(bundle_of(tree) is not None), node.args
         if len(given) != len(tree.args.args):
-            raise self.refused(node)
+            raise self.refusal(node)
         self._check_arrays(tree, node)
         for argument, each in zip(tree.args.args[start:], given[start:], strict=True):
             kind = kind_of(argument.annotation)
             if kind != ARRAY:
-                arguments.append(self.held(self.value(each), kind))
+                arguments.append(self.hold(self.value(each), kind))
                 continue
             arguments.append(self.code[self._array(each)])
             if self._whole_array(each) != holds_wholes(argument.annotation):
@@ -268,7 +268,7 @@ class Values:
         if isinstance(node, ast.Name) and kind_of(self.arguments.get(node.id, ast.Name("int"))) != ARRAY:
             name = None
         if name is None:
-            raise self.refused(node)
+            raise self.refusal(node)
         return name
 
     def _whole_array(self, node: ast.expr) -> bool:
@@ -287,10 +287,10 @@ class Values:
         name, code, index = self._array(node.value), self.code, node.slice
         parts = index.elts if isinstance(index, ast.Tuple) else [index]
         if len(parts) > 2 or (len(parts) == 2) != (name in self.layout.columns):
-            raise self.refused(node)
+            raise self.refusal(node)
         if any(isinstance(x, ast.UnaryOp) and isinstance(x.operand, ast.Constant) for x in parts):
             raise StatementError(f"{self.tree.name}: {ast.unparse(node)} counts from the end; indices are from 0 on.")
-        values = [self.converted(self.value(x), WHOLE) for x in parts]
+        values = [self.convert(self.value(x), WHOLE) for x in parts]
         at, wide = values[0], code.whole(self.layout.columns.get(name, 1))
         if self.checked:
             size = self._length(node.value)
@@ -309,18 +309,18 @@ class Values:
             return not all(isinstance(x, _PLAIN) for x in ast.walk(node))
         return any(isinstance(x, _LAZY) for x in ast.walk(node))
 
-    def held(self, value: Local, kind: str) -> Local:
+    def hold(self, value: Local, kind: str) -> Local:
         """A value where Python would go on with a whole number and the compiled loop goes on with a float."""
-        return self.numbers.exact(value) if (value.type, kind) == (I64, FLOAT) else self.converted(value, kind)
+        return self.numbers.exact(value) if (value.type, kind) == (I64, FLOAT) else self.convert(value, kind)
 
-    def converted(self, value: Local, kind: str) -> Local:
+    def convert(self, value: Local, kind: str) -> Local:
         if value.type == TYPES[kind]:
             return value
         if (value.type, kind) == (I64, FLOAT):
             return value.floating()
         raise StatementError(f"{self.tree.name}: a {kind_in(value)} stands where a {kind} belongs.")
 
-    def refused(self, node: ast.AST) -> StatementError:
+    def refusal(self, node: ast.AST) -> StatementError:
         text = ast.unparse(node)
         return StatementError(f"{self.tree.name}: {text!r:.100} is not part of what loops are compiled from.")
 

@@ -37,7 +37,7 @@ from phistar.backends.kernels import (
 from phistar.backends.machine.python_entries import entries_module
 from phistar.backends.machine.rows import Signature, size
 from phistar.backends.traces.order import ORDERED_AS_WRITTEN, few_alive
-from phistar.backends.traces.trace import DIV, Trace, depth_first, only_turned, restricted
+from phistar.backends.traces.trace import DIV, Trace, depth_first, only_turned, restrict
 
 ABREAST = 4  # blocks that take turns
 HOLDING = 3.0, 5.0, 8.0  # how much longer registers may keep what is written nowhere (`residence`'s `writing`)
@@ -95,7 +95,7 @@ def kernel_module(trace: Trace, signature: Signature, lanes: int, fma: bool, loo
 
 def planned_body(trace: Trace, places: Sequence[int], inputs: int, lanes: int, fma: bool) -> Body:
     """The straight-line functions of some outputs of a trace, on packed memory."""
-    orders = _orders(restricted(trace, list(places)), inputs, fma)
+    orders = _orders(restrict(trace, list(places)), inputs, fma)
     table, given = len(places) > inputs, (PackedPlaces(lanes, tuple(places)), lanes, fma)
     near = only_turned(trace)
     planned = [Body("part", made, *given, sparing=not table, near=near) for made in orders]
@@ -145,14 +145,16 @@ class Blocks:
     constants: Mapping[int, float] = field(default_factory=dict)  # outputs that are the same for every state
 
     @property
-    def kept(self) -> tuple[int, ...] | None:
+    def kept_entries(self) -> tuple[int, ...] | None:
         """Entries of each output in packed memory, where that is not all of them."""
         return self.loops.kept if self.loops else None
 
     @property
     def sizes(self) -> list[int]:
         """Entries of each array in packed memory."""
-        outputs = self.kept if self.kept is not None else [size(shape) for shape in self.signature.outputs]
+        outputs = (
+            self.kept_entries if self.kept_entries is not None else [size(shape) for shape in self.signature.outputs]
+        )
         return [*self.signature.inputs, *outputs]
 
     @property
@@ -184,13 +186,13 @@ class Blocks:
         what is made is put there."""
         long = all(count > COPIED_IN_LINE for count in self.sizes[len(self.signature.inputs) :])
         few = len(self.places) <= MOST_PLACED and 2 * len(self.places) < self.entries
-        return long and few and self.kept is None and self.abreast == 1 and not self.finished
+        return long and few and self.kept_entries is None and self.abreast == 1 and not self.last_outputs
 
     @property
     def tiles(self) -> list[Tile]:
         """Output tiles copied to their rows as soon as they are computed; none where loops finish the outputs, blocks
         take turns, or the table is too long to be written out."""
-        if self.entries > MOST_WRITTEN or self.kept is not None or self.abreast > 1:
+        if self.entries > MOST_WRITTEN or self.kept_entries is not None or self.abreast > 1:
             return []
         result, start, inputs = [], 0, len(self.signature.inputs)
         for array, count in enumerate(self.sizes[inputs:], inputs):
@@ -199,7 +201,7 @@ class Blocks:
         return result
 
     @cached_property
-    def finished(self) -> dict[Tile, int]:
+    def last_outputs(self) -> dict[Tile, int]:
         """For each tile, the output of the body computed last; a tile of constants has none."""
         body, owner = self.body, {place: tile for tile in self.tiles for place in tile.places}
         made = (position for part in body.parts for index in part for position in body.stores.get(index, ()))
@@ -207,7 +209,7 @@ class Blocks:
 
     def parts(self) -> Module:
         """The body's functions, tiles copied in their turn."""
-        last = {position: partial(self._last, tile, position) for tile, position in self.finished.items()}
+        last = {position: partial(self._last, tile, position) for tile, position in self.last_outputs.items()}
         return self.body.module(self._rows_told if last else None, last, near=self.is_long)
 
     def _last(self, tile: Tile, position: int, code: Code, rows: Any, value: Value, is_read: bool) -> None:
@@ -224,9 +226,11 @@ class Blocks:
 
     def _rows_told(self, code: Code) -> dict[int, list[Local]]:
         """Pointers to the rows of the outputs, loaded from `rows`."""
-        return {a: [place.load(kind=F64.to) for place in places] for a, places in self._told(code["rows"]).items()}
+        return {
+            a: [place.load(kind=F64.to) for place in places] for a, places in self._row_places(code["rows"]).items()
+        }
 
-    def _told(self, memory: Local) -> dict[int, list[Local]]:
+    def _row_places(self, memory: Local) -> dict[int, list[Local]]:
         """Places in `rows` of the pointers to each output's rows."""
         first, lanes = self._outputs.start, range(self.lanes)
         return {a: [memory.at((a - first) * self.lanes + lane) for lane in lanes] for a in self._outputs}
@@ -265,12 +269,12 @@ class Blocks:
         blocks = (code["last"] - code["first"]) // self.lanes + 1
         count = (blocks < self.abreast).select(blocks, self.abreast)
         if len(steps) > MOST_TURNS:
-            functions += self._grouped(code, memory, count, steps)
+            functions += self._group(code, memory, count, steps)
         else:
             self._turns(code, memory, count, steps)
         return called.with_(Module((*functions, code.function)))
 
-    def _grouped(self, code: Code, memory: Mapping[str, Local], count: Local, steps: list[str]) -> list[Func]:
+    def _group(self, code: Code, memory: Mapping[str, Local], count: Local, steps: list[str]) -> list[Func]:
         """Functions of MOST_TURNS steps each, which are called: a compiler goes through the blocks of a function with a
         depth of its own stack, which thousands of loops in one function exceed."""
         functions, rooms = [], {x: _KINDS[x] for x in memory}
@@ -302,16 +306,16 @@ class Blocks:
             code.branch(self._alone(code), lambda: None, lambda: code.call("fill", out))
         else:
             code.call("fill", out)
-        if self.finished:
+        if self.last_outputs:
             rows = self._rows(code, states, self._outputs)
-            for a, places in self._told(memory["rows"]).items():
+            for a, places in self._row_places(memory["rows"]).items():
                 for place, row in zip(places, rows[a], strict=True):
                     place.store(row)
 
     def _after(self, code: Code, memory: Mapping[str, Local], states: list[Local]) -> Module:
         """Unpack the outputs, once loops have finished them; return the module that these call."""
-        if self.finished:
-            left = [tile for tile in self.tiles if tile not in self.finished]
+        if self.last_outputs:
+            left = [tile for tile in self.tiles if tile not in self.last_outputs]
             rows = self._rows(code, states, sorted({tile.array for tile in left}))
             for tile in left:
                 tile.unpack(rows[tile.array], memory["out"])

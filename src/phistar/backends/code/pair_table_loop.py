@@ -16,7 +16,7 @@ from phistar.backends.kernels import F64, FREE, I64, Code, Func, Local, Module, 
 from phistar.backends.traces.solve import is_zero
 
 Products = tuple[tuple[tuple[int, int], ...], ...]
-"""Of each entry of a pair the products (left, right) that it adds up; two entries a table, above and below."""
+"""Products (left, right) that each entry of a pair adds up; two entries per table, above and below the diagonal."""
 _TABLE = "pairs.table"
 FEW_NONZERO = 8  # numbers other than zero up to which what meets them is written out: those of a base in its own frame
 
@@ -71,7 +71,7 @@ class Pairs:
                 total = total + self.left[made.left, 6 * left + i] * self.right[made.right, 6 * right + i]
         return self.sign * total
 
-    def filled(self, table: np.ndarray) -> np.ndarray:
+    def fill(self, table: np.ndarray) -> np.ndarray:
         """The table with all products written out."""
         result = table.copy()
         for index, x in np.ndenumerate(table):

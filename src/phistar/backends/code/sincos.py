@@ -50,7 +50,7 @@ def sincos(name: str, argument: Value, lanes: int, fma: str) -> list[Let]:
     """Statements that define `name.sin` and `name.cos` of the vector `argument`; `fma` is "fma", or "fmuladd" without
     it."""
     w = _Writer(name, lanes, fma)
-    turns = w.fused("turns", argument, w.constant(_TWO_OVER_PI), w.constant(_MAGIC))
+    turns = w.fuse("turns", argument, w.constant(_TWO_OVER_PI), w.constant(_MAGIC))
     count = w.binary("count", "fsub", turns, w.constant(_MAGIC))
     r = _fused_remainder(w, argument, count) if fma == "fma" else _split_remainder(w, argument, count)
     sine, cosine = _polynomials(w, r)
@@ -69,7 +69,7 @@ class Angle:
     def reach(self) -> float:
         return _SUM_REACH if self.terms else _REACH
 
-    def turned(self, target: str) -> list[Let]:
+    def reduce_turns(self, target: str) -> list[Let]:
         """Statements that define `target.turned`: the angle less whole turns."""
         kind, made = self.vector.type, Value(f"{target}.turned", self.vector.type)
         function, reach = less_turns(kind.lanes), Value(self.reach, F64)
@@ -85,7 +85,7 @@ def within_reach(name: str, angles: Mapping[str, Angle], lanes: int) -> list[Sta
     """Statements that define each target → angle: the same, less whole turns if it is beyond the reach of `sincos`. One
     branch for all of them."""
     lines, some = _beyond(name, angles, lanes)
-    calls = [line for target, angle in angles.items() for line in angle.turned(target)]
+    calls = [line for target, angle in angles.items() for line in angle.reduce_turns(target)]
     joined = [
         Joined(Value(target, angle.vector.type), Value(f"{target}.turned", angle.vector.type), angle.vector)
         for target, angle in angles.items()
@@ -115,7 +115,7 @@ def nearer_inputs(code: Code, memory: Local, entries: list[int], lanes: int) -> 
         lines, some = _beyond(f"angles{start}", angles, lanes)
         then: list[Statement] = []
         for (name, angle), place in zip(angles.items(), places.values(), strict=True):
-            then += angle.turned(name)
+            then += angle.reduce_turns(name)
             then.append(kernel_ir.Store(Value(f"{name}.turned", vector(lanes)), place.value, 8 * lanes))
         for line in (*lines, If(some, tuple(then), rare=True)):
             code.put(line)
@@ -176,7 +176,7 @@ class _Writer:
     def whole(self, target: str, op: str, a: Value, b: Value) -> Value:
         return self.put(target, "i64", op, a, b)
 
-    def fused(self, target: str, a: Value, b: Value, c: Value) -> Value:
+    def fuse(self, target: str, a: Value, b: Value, c: Value) -> Value:
         """a·b + c, in one rounding where the hardware can."""
         return self.put(target, "f64", self.fma, a, b, c)
 
@@ -188,7 +188,7 @@ def _fused_remainder(w: _Writer, x: Value, count: Value) -> Value:
     """x − count·π/2. The first step is exact: both terms are multiples of 2⁻⁵², the difference is below one."""
     minus = w.let("minus", "fneg", count)
     for number, part in enumerate(_PI_2):
-        x = w.fused(f"r{number}", minus, w.constant(part), x)
+        x = w.fuse(f"r{number}", minus, w.constant(part), x)
     return x
 
 
@@ -217,10 +217,10 @@ def _polynomials(w: _Writer, r: Value) -> tuple[Value, Value]:
     z = w.binary("z", "fmul", r, r)
     sine, cosine = w.constant(_SIN[-1]), w.constant(_COS[-1])
     for power in range(len(_SIN) - 2, -1, -1):
-        sine = w.fused(f"s{power}", sine, z, w.constant(_SIN[power]))
-        cosine = w.fused(f"c{power}", cosine, z, w.constant(_COS[power]))
-    sine = w.fused("sine", w.binary("cubed", "fmul", z, r), sine, r)
-    return sine, w.fused("cosine", w.fused("slope", cosine, z, w.constant(-0.5)), z, w.constant(1.0))
+        sine = w.fuse(f"s{power}", sine, z, w.constant(_SIN[power]))
+        cosine = w.fuse(f"c{power}", cosine, z, w.constant(_COS[power]))
+    sine = w.fuse("sine", w.binary("cubed", "fmul", z, r), sine, r)
+    return sine, w.fuse("cosine", w.fuse("slope", cosine, z, w.constant(-0.5)), z, w.constant(1.0))
 
 
 def _quadrants(w: _Writer, turns: Value, sine: Value, cosine: Value) -> None:

@@ -49,14 +49,14 @@ def _row_by_row(signature: Signature) -> Func:
     rooms = [code.room(max(size(shape), 1), 64, "loop.aside") for shape in signature.shapes]
     with code.loop(0, code["count"]) as j:
         for a in range(inputs):
-            _copied(code, a, signature.shapes[a], rooms[a], j, loading=True)
+            _copy(code, a, signature.shapes[a], rooms[a], j, loading=True)
         code.call("block", *(x for room in rooms for x in (room, 0)), 0, 0)
         for a in range(inputs, signature.arrays):
-            _copied(code, a, signature.shapes[a], rooms[a], j, loading=False)
+            _copy(code, a, signature.shapes[a], rooms[a], j, loading=False)
     return code.function
 
 
-def _copied(code: Code, a: int, shape: tuple[int, ...], room: Local, state: Local, loading: bool) -> None:
+def _copy(code: Code, a: int, shape: tuple[int, ...], room: Local, state: Local, loading: bool) -> None:
     """Between the strided entries of an array, the last axis fastest, and a contiguous copy."""
     row = code[f"b{a}"].bytes(state * code[f"s{a}"])
     with code.loop(0, size(shape)) as e:

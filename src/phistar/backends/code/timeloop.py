@@ -66,36 +66,36 @@ def loop_functions(
 ) -> list[Func]:
     """`loop` and what it calls; `step` writes the step of a number."""
     memory, code, align = signature.memory, entry(), 8 * lanes
-    room, count = memory.given
+    room, count = memory.input_part
     given = time_arrays(code, signature, count)
     rooms = {"x": memory.n, "y": 2 * memory.n, "z": 2 * memory.n, "held": memory.held_size, "scratch": scratch}
     places = {name: code.room(max(n, 1) * lanes, align) for name, n in rooms.items()}
-    held = {name: places["held"].at(lanes * start) for name, start in memory.held.items()}
+    held = {name: places["held"].at(lanes * start) for name, start in memory.offsets.items()}
     sizes = {"q": memory.nq, "v": memory.nv}
     last = given.states - 1
 
     with code.loop(0, given.states, lanes) as first:
 
-        def copied(function: str, name: str, size: int, place: Local, at: Local | int = 0) -> None:
+        def copy(function: str, name: str, size: int, place: Local, at: Local | int = 0) -> None:
             x = given.arrays[name]
             base = x.base if isinstance(at, int) else x.base.bytes(at * x.step)
             code.call(function, base, x.state, x.entry * size, x.entry, size, size, place, first, last)
 
         for name, start in (("q", 0), ("v", memory.nq)):
             for place, more in (("x", 0), ("y", 0), ("y", memory.n)):
-                copied("pack", name, sizes[name], places[place].at(lanes * (start + more)))
-            copied("unpack", f"{name}s", sizes[name], places["x"].at(lanes * start))
+                copy("pack", name, sizes[name], places[place].at(lanes * (start + more)))
+            copy("unpack", f"{name}s", sizes[name], places["x"].at(lanes * start))
         if memory.gains:
-            copied("pack", "g", memory.gains, held["gains"])
+            copy("pack", "g", memory.gains, held["gains"])
         with code.loop(0, given.steps) as k:
-            copied("pack", "t", 2, held["clock"], k)
+            copy("pack", "t", 2, held["clock"], k)
             now, then = held["clock"], held["clock"].at(lanes)
             then.store(then.load(lanes, align) - now.load(lanes, align), align)
             if signature.controls:
-                copied("pack", "c", count, held[room], k)
+                copy("pack", "c", count, held[room], k)
             step(code, places, k)
             for name, start in (("q", 0), ("v", memory.nq)):
-                copied("unpack", f"{name}s", sizes[name], places["x"].at(lanes * start), k + 1)
+                copy("unpack", f"{name}s", sizes[name], places["x"].at(lanes * start), k + 1)
     return [*(copy_function(name, lanes, placed=False) for name in ("pack", "unpack")), code.function]
 
 
@@ -124,7 +124,7 @@ class Memory:
         return {**dict.fromkeys(_STATE, self.n), **held, "weights": 2}
 
     @property
-    def held(self) -> dict[str, int]:
+    def offsets(self) -> dict[str, int]:
         """Offsets in `held` of the numbers of a step."""
         sizes = {"u": self.nv, "clock": 2, "gains": self.gains, "row": self.row, "noted": self.noted}
         return {name: sum(list(sizes.values())[:k]) for k, name in enumerate(sizes)}
@@ -134,7 +134,7 @@ class Memory:
         return self.nv + 2 + self.gains + self.row + self.noted
 
     @property
-    def given(self) -> tuple[str, int]:
+    def input_part(self) -> tuple[str, int]:
         """Name and size of the part filled from an array at each step."""
         return ("row", self.row) if self.row else ("u", self.nv)
 
@@ -148,7 +148,7 @@ class Phase:
     stores: tuple[tuple[str, int], ...]
 
 
-def recorded(memory: Memory, function: Callable[..., Mapping[str, Any]], reads: tuple[str, ...]) -> Phase:
+def record(memory: Memory, function: Callable[..., Mapping[str, Any]], reads: tuple[str, ...]) -> Phase:
     """function(*arrays named in `reads`) → {name: array}, run on traced numbers."""
     tape, sizes = Tape(), memory.sizes
     arrays = [tape.inputs((sizes[name],)) for name in reads]
@@ -166,8 +166,8 @@ def phase_places(phase: Phase, memory: Memory, lanes: int) -> MemoryPlaces:
     def spot(name: str, entry: int, stage: str) -> Spot:
         if name == "weights":
             return Spot(f"w{entry}", 0, ARGUMENT, lasts=False)
-        if name in memory.held:
-            return Spot("held", width * (memory.held[name] + entry), lasts=stage == "to" or name not in replaced)
+        if name in memory.offsets:
+            return Spot("held", width * (memory.offsets[name] + entry), lasts=stage == "to" or name not in replaced)
         start, place = memory.n if name == "s" else 0, "x" if name == "x" else stage
         return Spot(place, width * (start + entry), lasts=place != "x" or stage == "to" or name not in replaced)
 

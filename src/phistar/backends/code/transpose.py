@@ -107,7 +107,7 @@ def _pair_out(rows: list[Local], values: list[Local]) -> None:
 def _single_in(rows: list[Local], cells: list[Local]) -> None:
     """One entry of every row, stored as a whole vector: what is read in another size than it was written is waited
     for, and the compiler would store halves."""
-    cells[0].store(cells[0].code.gathered([row.load() for row in rows]), whole=True)
+    cells[0].store(cells[0].code.gather([row.load() for row in rows]), whole=True)
 
 
 def _single_out(rows: list[Local], values: list[Local]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.elimination import Elimination, Factors, Job, factored, inverted, supports
+from phistar.backends.code.elimination import Elimination, Factors, Job, factor, invert_factors, supports
 from phistar.backends.code.elimination_plan import HALFWAY, SOLVED, WHOLE, Carrying
 from phistar.backends.code.pair_table_loop import Made, PairLoop, Pairs, pair_loop
 from phistar.backends.kernels import Code, Local, Module
@@ -64,7 +64,7 @@ class Unsolved:
         """The results: floats with leading axes, or traced scalars with everything written out."""
         n, tables = self.mass.shape[-1], list(self.tables)
         if self.pairs is not None:
-            tables = [self.pairs.filled(table) for table in tables]
+            tables = [self.pairs.fill(table) for table in tables]
         for block in self.blocks:
             table = tables[block.table]
             found = solve_symmetric(self.mass, table[..., block.row : block.row + n, :])
@@ -75,7 +75,7 @@ class Unsolved:
             tables[block.table] = np.concatenate([above, found], axis=-2)
         return tuple(tables)
 
-    def recorded(self) -> tuple[list[Any], Loops]:
+    def record(self) -> tuple[list[Any], Loops]:
         """The numbers to be recorded, what is kept of the tables first, and the loops that make the results of them."""
         rows = {block.table: block.row for block in self.blocks}
         kept = [table[: rows.get(number, len(table))] for number, table in enumerate(self.tables)]
@@ -91,8 +91,8 @@ class Unsolved:
 
     def _elimination(self, values: list[Any]) -> Elimination:
         """The loops that multiply the blocks by ℳ⁻¹; what they need is appended to the values."""
-        factors, scales = factored(self.mass)
-        inverse = inverted(factors)
+        factors, scales = factor(self.mass)
+        inverse = invert_factors(factors)
         carrying = Carrying.of(len(scales), tuple(inverse))
         jobs: list[Job] = []
         for block in self.blocks:
@@ -112,7 +112,7 @@ class Unsolved:
         values += elimination.entries(inverse, scales)
         return elimination
 
-    def rearranged(self, tables: tuple[np.ndarray, ...], blocks: tuple[Block, ...]) -> Unsolved:
+    def rearrange(self, tables: tuple[np.ndarray, ...], blocks: tuple[Block, ...]) -> Unsolved:
         """The same ℳ for other tables."""
         return replace(self, tables=tables, blocks=blocks)
 

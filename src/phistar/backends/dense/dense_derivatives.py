@@ -89,7 +89,7 @@ def _composite(dense: Dense, mass: Node) -> np.ndarray:
     return result
 
 
-def _articulated(dense: Dense, *pair: Node) -> np.ndarray:
+def _articulated_rate(dense: Dense, *pair: Node) -> np.ndarray:
     own, shift, inward = _coriolis(dense, pair[0]), dense._E_phi(), dense.riccati(pair)["E_psi"]
     result = own
     for _ in range(dense.n):
@@ -143,7 +143,7 @@ LINEARIZED: dict[str, Callable[..., np.ndarray]] = {
     "Psi_ddot": _psi_ddot,
     "B_v": _coriolis,
     "r_v": _composite,
-    "Y": _articulated,
+    "Y": _articulated_rate,
     "alpha": _alpha,
     "Y_pi": _parameter_forces,
     "together": lambda dense, node: dense(node),
@@ -151,4 +151,4 @@ LINEARIZED: dict[str, Callable[..., np.ndarray]] = {
     "partial_v": _by_vector("v"),
     "partial_qdd": _by_vector("qdd"),
 }
-"""What each symbol is, from a `Dense`."""
+"""Matrix of each symbol, computed from a `Dense`."""

@@ -104,4 +104,4 @@ MIXED: dict[str, Callable[..., np.ndarray]] = {
     "b_r_ref": _b_r_ref,
     "C_ref": _C_ref,
 }
-"""What each symbol is, from a `Dense`."""
+"""Matrix of each symbol, computed from a `Dense`."""

@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from phistar.backends.dense.definitions import Dense
 
 
-def seen_from(dense: Dense, k: int, j: int) -> np.ndarray:
+def transport_between(dense: Dense, k: int, j: int) -> np.ndarray:
     """φ(k,j), (6, 6): a force on link j as link k sees it, for any two links."""
     return np.linalg.inv(force_transform(*dense.poses[k])) @ force_transform(*dense.poses[j])
 
 
 def backward_shift(dense: Dense) -> np.ndarray:
     parents = dense.model.parents
-    return dense.blocks({(k, p): seen_from(dense, k, p) for k, p in enumerate(parents) if p >= 0})
+    return dense.blocks({(k, p): transport_between(dense, k, p) for k, p in enumerate(parents) if p >= 0})
 
 
 def backward_transition(dense: Dense) -> np.ndarray:
     """φ_b(k,m) for every m between k and the base."""
     pairs = [(k, m) for k in range(dense.n) for m in dense.ancestors(k)]
-    return dense.blocks({(k, m): seen_from(dense, k, m) for k, m in pairs})
+    return dense.blocks({(k, m): transport_between(dense, k, m) for k, m in pairs})
 
 
 def siblings(dense: Dense) -> np.ndarray:
     pairs = [(k, s) for brothers in dense.model.children for k in brothers for s in brothers if k != s]
-    return dense.blocks({(k, s): seen_from(dense, k, s) for k, s in pairs})
+    return dense.blocks({(k, s): transport_between(dense, k, s) for k, s in pairs})
 
 
 def base_links(dense: Dense) -> np.ndarray:
@@ -61,7 +61,7 @@ def mass_seen_from(dense: Dense, mass: Node, k: int, links: list[int]) -> np.nda
     """Σ φ(k,j)M(j)φ*(k,j) over some links."""
     whole, result = dense(mass), np.zeros((6, 6))
     for j in links:
-        path = seen_from(dense, k, j)
+        path = transport_between(dense, k, j)
         result += path @ whole[6 * j : 6 * j + 6, 6 * j : 6 * j + 6] @ path.T
     return result
 

@@ -101,4 +101,4 @@ RATES: dict[str, Callable[..., np.ndarray]] = {
     "gradient": lambda dense, node: LINEARIZED["partial_q"](dense, node).T,
     "log_det_gradient": _log_det_gradient,
 }
-"""What each symbol is, from a `Dense`."""
+"""Matrix of each symbol, computed from a `Dense`."""

@@ -158,11 +158,11 @@ class Code:
         self.blocks[-1].append(statement)
 
     def let(self, kind: Type, operation: str, *operands: Local, detail: Any = None) -> Local:
-        target = self.named(kind)
+        target = self.new_local(kind)
         self.put(kernel_ir.Let(target.value, operation, tuple(x.value for x in operands), detail))
         return target
 
-    def named(self, kind: Type) -> Local:
+    def new_local(self, kind: Type) -> Local:
         self.count += 1
         return Local(self, Value(f"{self.prefix}{self.count}", kind))
 
@@ -206,7 +206,7 @@ class Code:
         """Pointer to the start of a constant table."""
         return self.let(kind, "table", detail=name)
 
-    def gathered(self, numbers: Sequence[Local]) -> Local:
+    def gather(self, numbers: Sequence[Local]) -> Local:
         """Numbers side by side in one vector."""
         kind, made = vector(len(numbers)), None
         for lane, x in enumerate(numbers):
@@ -216,7 +216,7 @@ class Code:
 
     # Blocks
 
-    def written(self, function: Callable[[], Any] | None) -> tuple[Any, ...]:
+    def record(self, function: Callable[[], Any] | None) -> tuple[Any, ...]:
         """Statements recorded by `function`."""
         self.blocks.append([])
         if function is not None:
@@ -224,26 +224,26 @@ class Code:
         return tuple(self.blocks.pop())
 
     def branch(self, test: Local, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None) -> None:
-        self.put(kernel_ir.If(test.value, self.written(then), self.written(otherwise)))
+        self.put(kernel_ir.If(test.value, self.record(then), self.record(otherwise)))
 
     def switch(self, value: Local, cases: Sequence[Callable[[], Any]]) -> None:
-        self.put(kernel_ir.Switch(value.value, tuple(self.written(case) for case in cases)))
+        self.put(kernel_ir.Switch(value.value, tuple(self.record(case) for case in cases)))
 
     @contextmanager
     def loop(self, start: Any, stop: Any, step: int = 1, some: bool = False) -> Iterator[Local]:
         """A block for each whole number from `start` on before `stop`; `some`: there is at least one."""
-        index, bounds = self.named(I64), (self.like(start, I64).value, self.like(stop, I64).value)
+        index, bounds = self.new_local(I64), (self.like(start, I64).value, self.like(stop, I64).value)
         self.blocks.append([])
         yield index
         body = tuple(self.blocks.pop())
         self.put(kernel_ir.For(index.value, *bounds, step, body, some=some))
 
-    def carried(
+    def carry(
         self, start: Any, stop: Any, begun: Sequence[Local], turn: Callable[[Local, list[Local]], Sequence[Local]]
     ) -> list[Local]:
         """A loop that hands values on from turn to turn: what they are behind it."""
-        index, bounds = self.named(I64), (self.like(start, I64).value, self.like(stop, I64).value)
-        values, after = ([self.named(x.type) for x in begun] for _ in range(2))
+        index, bounds = self.new_local(I64), (self.like(start, I64).value, self.like(stop, I64).value)
+        values, after = ([self.new_local(x.type) for x in begun] for _ in range(2))
         self.blocks.append([])
         following = turn(index, values)
         body = tuple(self.blocks.pop())
@@ -255,7 +255,7 @@ class Code:
     @contextmanager
     def squares(self, stop: Any, size: int) -> Iterator[Local]:
         """A block for each `size` whole numbers; the last of them ends with `stop`."""
-        index, end = self.named(I64), self.like(stop, I64).value
+        index, end = self.new_local(I64), self.like(stop, I64).value
         self.blocks.append([])
         yield index
         body = tuple(self.blocks.pop())

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Sequence
 
 from phistar.backends.kernels import kernel_ir
 from phistar.backends.kernels.kernel_ir import F64, Func, Module, Outside, Table, Type, Value
-from phistar.backends.kernels.validate import used, validate
+from phistar.backends.kernels.validate import validate, values_used
 from phistar.errors import StatementError
 
 _KINDS = {"f64": "double", "i64": "long", "u32": "unsigned", "i1": "int", "any": "void"}
@@ -35,7 +35,7 @@ def number(value: float) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def declared(name: str, kind: Type) -> str:
+def declaration(name: str, kind: Type) -> str:
     """A name declared with its type."""
     if kind.lanes > 1:
         raise StatementError(f"{name} has {kind.lanes} lanes; in C a value has one.")
@@ -46,7 +46,7 @@ def declared(name: str, kind: Type) -> str:
 
 def c_prototype(function: Func, prefix: str = "") -> str:
     """Prototype of a function, without the semicolon."""
-    given = ", ".join(declared(str(x.name), x.type) for x in function.parameters)
+    given = ", ".join(declaration(str(x.name), x.type) for x in function.parameters)
     how = ("APART " if function.called else "") + ("static " if function.inner else "")
     return f"{how}void {prefix}{function.name}({given})"
 
@@ -101,7 +101,7 @@ class _Text:
         self.function, self.prefix, self.lines, self.depth, self.apart = function, prefix, [], 1, apart
         self.texts: dict[str, str] = {}
         everything = list(kernel_ir.statements(function.body))
-        self.uses = Counter(str(x.name) for s in everything for x in used(s) if isinstance(x.name, str))
+        self.uses = Counter(str(x.name) for s in everything for x in values_used(s) if isinstance(x.name, str))
         self.near = set(_used_beside(function.body))
 
     def text(self) -> str:
@@ -114,7 +114,7 @@ class _Text:
     def put(self, line: str) -> None:
         self.lines.append(f"{_SPACES * self.depth}{line}")
 
-    def named(self, function: str | Value) -> str:
+    def name_of(self, function: str | Value) -> str:
         """Name of a function in C; a call by address has none."""
         if not isinstance(function, str):
             raise StatementError(f"{self.function.name}: a call by an address has no form in C.")
@@ -141,7 +141,7 @@ class _Text:
                     self.put(f"{self.place(place, offset)} = {_bare(self.operand(value))};")
                 case kernel_ir.Call(function=name, arguments=arguments):
                     given = ", ".join(_bare(self.operand(x)) for x in arguments)
-                    self.put(f"{self.named(name)}({given});")
+                    self.put(f"{self.name_of(name)}({given});")
                 case kernel_ir.Clear(place=place, size=size):
                     count = f"{self.operand(size)} / 8"
                     self.put(f"for (long k = 0; k < {count}; k++) {self.operand(place)}[k] = 0.0;")
@@ -176,7 +176,7 @@ class _Text:
             self.texts[name] = right if right.isidentifier() else f"({right})"
         elif self.uses[name]:
             kind = "" if target.type.pointers else "const "
-            self.put(f"{kind}{declared(name, target.type)} = {right};")
+            self.put(f"{kind}{declaration(name, target.type)} = {right};")
 
     def place(self, value: Value, offset: int = 0) -> str:
         """Entry at a byte offset from a pointer."""
@@ -187,7 +187,7 @@ class _Text:
         operation, given = statement.operation, [self.operand(x) for x in statement.operands]
         match operation:
             case "load":
-                cast = f"({declared('', statement.target.type)})" if statement.target.type.pointers else ""
+                cast = f"({declaration('', statement.target.type)})" if statement.target.type.pointers else ""
                 return f"{cast}{self.place(statement.operands[0])}"
             case "read":
                 return self.place(statement.operands[0], statement.detail[0])
@@ -200,7 +200,7 @@ class _Text:
             case "at":
                 return f"{given[0]} + {given[1]}"
             case "bytes":
-                kind = declared("", statement.target.type)
+                kind = declaration("", statement.target.type)
                 return (
                     f"({kind})((const char *){given[0]} + {given[1]})"
                     if "const" in kind
@@ -238,7 +238,7 @@ def _used_beside(body: Iterable[kernel_ir.Statement]) -> Iterable[str]:
     made: set[str] = set()
     for statement in body:
         bound = isinstance(statement, kernel_ir.For)  # tested again and again
-        yield from (str(x.name) for x in used(statement) if x.name in made and not bound)
+        yield from (str(x.name) for x in values_used(statement) if x.name in made and not bound)
         if isinstance(statement, kernel_ir.Let):
             made.add(str(statement.target.name))
         for block in kernel_ir.blocks(statement):

@@ -7,7 +7,7 @@ from typing import Any
 
 from phistar.backends.kernels import kernel_ir
 from phistar.backends.kernels.kernel_ir import Module, Type, Value
-from phistar.backends.kernels.llvm_values import RIGHT, Declared, call_text, operand, type_text, typed
+from phistar.backends.kernels.llvm_values import RIGHT, Declared, call_text, operand, type_text, with_type
 from phistar.backends.kernels.scratch import Scratch
 from phistar.backends.kernels.validate import validate
 
@@ -77,7 +77,7 @@ class _Text:
         how = (" noinline" if function.called else "") + (" cold" if function.rare else "")
         head = f"define {'internal ' if function.inner else ''}{result} @{function.name}({given}){how} #0 {{"
         places = [f"  {operand(x)} = alloca {type_text(_entry(x.type))}, align 8" for x in self.locals]
-        return "\n".join([*(own.declared() if own else []), head, "entry:", *places, *self.lines, "}"])
+        return "\n".join([*(own.declarations() if own else []), head, "entry:", *places, *self.lines, "}"])
 
     def parameter(self, value: Value) -> str:
         apart = " noalias" if value.name in self.function.apart else ""
@@ -105,7 +105,7 @@ class _Text:
         self.lines.append(f"  br i1 {test}, label %{then}, label %{otherwise}{weights}")
         self.open = False
 
-    def made(self, text: str) -> str:
+    def instruction(self, text: str) -> str:
         self.count += 1
         self.lines.append(f"  %.{self.count} = {text}")
         return f"%.{self.count}"
@@ -126,8 +126,12 @@ class _Text:
                     self.several(statement)
             elif type(statement) is kernel_ir.Store:
                 value, place, align, whole, offset = statement
-                to = self.made(f"getelementptr i8, ptr {operand(place)}, i64 {offset}") if offset else operand(place)
-                lines.append(f"  store{' volatile' if whole else ''} {typed(value)}, ptr {to}, align {align}")
+                to = (
+                    self.instruction(f"getelementptr i8, ptr {operand(place)}, i64 {offset}")
+                    if offset
+                    else operand(place)
+                )
+                lines.append(f"  store{' volatile' if whole else ''} {with_type(value)}, ptr {to}, align {align}")
             else:
                 self.other(statement)
 
@@ -136,14 +140,14 @@ class _Text:
             case kernel_ir.Call(function=function, arguments=arguments):
                 self.lines.append(f"  {call_text('void', function, arguments)}")
             case kernel_ir.Masked(value=value, place=place, mask=mask, align=align):
-                self.masked("store", value, f"ptr {operand(place)}", "p0", align or 8 * value.type.lanes, mask)
+                self.masked_store("store", value, f"ptr {operand(place)}", "p0", align or 8 * value.type.lanes, mask)
             case kernel_ir.Scatter(value=value, pointer=pointer, index=index, mask=mask):
                 lanes = value.type.lanes
-                places = self.made(_entries(value.type, pointer, index))
-                self.masked("scatter", value, f"<{lanes} x ptr> {places}", f"v{lanes}p0", 8, mask)
+                places = self.instruction(_entries(value.type, pointer, index))
+                self.masked_store("scatter", value, f"<{lanes} x ptr> {places}", f"v{lanes}p0", 8, mask)
             case kernel_ir.Clear(place=place, size=size):
                 self.declare("memset")
-                given = f"ptr align 8 {operand(place)}, i8 0, {typed(size)}, i1 false"
+                given = f"ptr align 8 {operand(place)}, i8 0, {with_type(size)}, i1 false"
                 self.lines.append(f"  call void @llvm.memset.p0.i64({given})")
             case kernel_ir.For():
                 self.loop(statement)
@@ -152,7 +156,7 @@ class _Text:
             case kernel_ir.While():
                 self.repeated(statement)
             case kernel_ir.If():
-                self.chosen(statement)
+                self.branch(statement)
             case kernel_ir.Switch(value=value, cases=cases):
                 self.switch(value, cases)
             case kernel_ir.Return(value=value):
@@ -162,12 +166,12 @@ class _Text:
                 self.broken.add(label)
                 self.jump(label)
 
-    def masked(self, how: str, value: Value, places: str, kind: str, align: int, mask: Value) -> None:
+    def masked_store(self, how: str, value: Value, places: str, kind: str, align: int, mask: Value) -> None:
         """A store of the lanes in which the mask is true."""
         name = f"@llvm.masked.{how}.v{value.type.lanes}{value.type.kind}.{kind}"
         types = f"{type_text(value.type)}, {places.rsplit(' ', 1)[0]}, i32, {type_text(mask.type)}"
         self.declared.lines[f"declare void {name}({types})"] = None
-        self.lines.append(f"  call void {name}({typed(value)}, {places}, i32 {align}, {typed(mask)})")
+        self.lines.append(f"  call void {name}({with_type(value)}, {places}, i32 {align}, {with_type(mask)})")
 
     def leave(self, value: Value | None) -> None:
         """Free memory, then return."""
@@ -176,7 +180,7 @@ class _Text:
                 self.declare("free")
                 self.lines.append(f"  call void @free(ptr %{room.target.name}.raw)")
         self.lines += self.own.closing() if self.own is not None else []
-        self.lines.append(f"  ret {typed(value)}" if value is not None else "  ret void")
+        self.lines.append(f"  ret {with_type(value)}" if value is not None else "  ret void")
         self.open = False
 
     def loop(self, statement: kernel_ir.For) -> None:
@@ -188,15 +192,15 @@ class _Text:
         turns = known and (start.name < stop.name) == (step > 0) and start.name != stop.name  # type: ignore[operator]
         skipped = not (some or turns)
         if skipped:
-            self.fork(self.made(f"{test} {operand(start)}, {operand(stop)}"), head, end)
+            self.fork(self.instruction(f"{test} {operand(start)}, {operand(stop)}"), head, end)
         else:
             self.jump(head)
         place = len(self.lines) + 1
         self.begin(head)
         self.block(body)
-        following = self.made(f"add i64 {operand(index)}, {step}")
+        following = self.instruction(f"add i64 {operand(index)}, {step}")
         last = self.label
-        self.fork(self.made(f"{test} {following}, {operand(stop)}"), head, end)
+        self.fork(self.instruction(f"{test} {following}, {operand(stop)}"), head, end)
         self.begin(end)
         phis = [f"  {operand(index)} = phi i64 [{operand(start)}, %{before}], [{following}, %{last}]"]
         for x in carried:
@@ -209,15 +213,15 @@ class _Text:
     def squares(self, statement: kernel_ir.Squares) -> None:
         index, stop, size, body = statement
         head, end = self.labels("square", "end")
-        last, before = self.made(f"sub i64 {operand(stop)}, {size}"), self.label
+        last, before = self.instruction(f"sub i64 {operand(stop)}, {size}"), self.label
         self.jump(head)
         place = len(self.lines) + 1
         self.begin(head)
         self.block(body)
-        beyond = self.made(f"add i64 {operand(index)}, {size}")
-        more = self.made(f"icmp slt i64 {beyond}, {operand(stop)}")
-        fits = self.made(f"icmp slt i64 {beyond}, {last}")
-        following = self.made(f"select i1 {fits}, i64 {beyond}, i64 {last}")
+        beyond = self.instruction(f"add i64 {operand(index)}, {size}")
+        more = self.instruction(f"icmp slt i64 {beyond}, {operand(stop)}")
+        fits = self.instruction(f"icmp slt i64 {beyond}, {last}")
+        following = self.instruction(f"select i1 {fits}, i64 {beyond}, i64 {last}")
         self.lines.insert(place, f"  {operand(index)} = phi i64 [0, %{before}], [{following}, %{self.label}]")
         self.fork(more, head, end)
         self.begin(end)
@@ -246,7 +250,7 @@ class _Text:
         if not endless or end in self.broken:
             self.begin(end)
 
-    def chosen(self, statement: kernel_ir.If) -> None:
+    def branch(self, statement: kernel_ir.If) -> None:
         one, other, end = self.labels("then", "else", "end")
         before, otherwise = self.label, statement.otherwise
         self.fork(operand(statement.test), one, other if otherwise else end, _RARELY if statement.rare else "")
@@ -271,7 +275,7 @@ class _Text:
     def switch(self, value: Value, cases: tuple[tuple[Any, ...], ...]) -> None:
         case, end = self.labels("case", "end")
         named = " ".join(f"i64 {c}, label %{case}.{c}" for c in range(len(cases)))
-        self.lines.append(f"  switch {typed(value)}, label %{end} [{named}]")
+        self.lines.append(f"  switch {with_type(value)}, label %{end} [{named}]")
         for c, body in enumerate(cases):
             self.begin(f"{case}.{c}")
             self.block(body)
@@ -286,44 +290,46 @@ class _Text:
         name, kind = operand(target), type_text(target.type)
         match operation:
             case "room":
-                self.lines += self.allocated(statement) if operands else []
+                self.lines += self.allocate(statement) if operands else []
             case "every":
-                lane = self.made(f"insertelement {kind} poison, {typed(operands[0])}, i32 0")
+                lane = self.instruction(f"insertelement {kind} poison, {with_type(operands[0])}, i32 0")
                 chosen = f"<{target.type.lanes} x i32> zeroinitializer"
                 self.lines.append(f"  {name} = shufflevector {kind} {lane}, {kind} poison, {chosen}")
             case "bits" if operands[0].type.kind == "i1":
-                bits = self.made(f"bitcast {typed(operands[0])} to i{operands[0].type.lanes}")
+                bits = self.instruction(f"bitcast {with_type(operands[0])} to i{operands[0].type.lanes}")
                 self.lines.append(f"  {name} = zext i{operands[0].type.lanes} {bits} to i64")
             case "bits":
-                self.lines.append(f"  {name} = bitcast {typed(operands[0])} to {kind}")
+                self.lines.append(f"  {name} = bitcast {with_type(operands[0])} to {kind}")
             case "first":
                 lanes = operands[0].type.lanes
-                wide = self.made(f"zext i{lanes} {self.made(f'bitcast {typed(operands[0])} to i{lanes}')} to i64")
+                wide = self.instruction(
+                    f"zext i{lanes} {self.instruction(f'bitcast {with_type(operands[0])} to i{lanes}')} to i64"
+                )
                 self.declare("cttz")
                 self.lines.append(f"  {name} = call i64 @llvm.cttz.i64(i64 {wide}, i1 true)")
             case "gather":
                 lanes, mask = target.type.lanes, operands[2]
-                places = self.made(_entries(target.type, operands[0], operands[1]))
+                places = self.instruction(_entries(target.type, operands[0], operands[1]))
                 full = f"@llvm.masked.gather.v{lanes}{target.type.kind}.v{lanes}p0"
                 types = f"<{lanes} x ptr>, i32, {type_text(mask.type)}, {kind}"
                 self.declared.lines[f"declare {kind} {full}({types})"] = None
-                given = f"<{lanes} x ptr> {places}, i32 8, {typed(mask)}, {kind} zeroinitializer"
+                given = f"<{lanes} x ptr> {places}, i32 8, {with_type(mask)}, {kind} zeroinitializer"
                 self.lines.append(f"  {name} = call {kind} {full}({given})")
             case "any":
                 lanes = operands[0].type.lanes
-                bits = self.made(f"bitcast {typed(operands[0])} to i{lanes}")
+                bits = self.instruction(f"bitcast {with_type(operands[0])} to i{lanes}")
                 self.lines.append(f"  {name} = icmp ne i{lanes} {bits}, 0")
             case "beyond":
                 self.declare(detail)
-                both = f"call {{i64, i1}} @llvm.s{detail}.with.overflow.i64({', '.join(map(typed, operands))})"
-                self.lines.append(f"  {name} = extractvalue {{i64, i1}} {self.made(both)}, 1")
+                both = f"call {{i64, i1}} @llvm.s{detail}.with.overflow.i64({', '.join(map(with_type, operands))})"
+                self.lines.append(f"  {name} = extractvalue {{i64, i1}} {self.instruction(both)}, 1")
 
-    def allocated(self, statement: kernel_ir.Let) -> list[str]:
+    def allocate(self, statement: kernel_ir.Let) -> list[str]:
         """Memory of a size known only at run time."""
         self.declare("malloc")
         name, align = operand(statement.target), statement.detail[1]
         return [
-            f"  {name}.size = mul {typed(statement.operands[0])}, 8",
+            f"  {name}.size = mul {with_type(statement.operands[0])}, 8",
             f"  {name}.all = add i64 {name}.size, {align}",
             f"  {name}.raw = call ptr @malloc(i64 {name}.all)",
             f"  {name}.first = ptrtoint ptr {name}.raw to i64",
@@ -335,7 +341,7 @@ class _Text:
 
 def _entries(kind: Type, pointer: Value, index: Value) -> str:
     """Places of the entries behind a pointer, one for each lane."""
-    return f"getelementptr {type_text(Type(kind.kind))}, ptr {operand(pointer)}, {typed(index)}"
+    return f"getelementptr {type_text(Type(kind.kind))}, ptr {operand(pointer)}, {with_type(index)}"
 
 
 def _entry(kind: Type) -> Type:

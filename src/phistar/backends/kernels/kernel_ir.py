@@ -63,9 +63,9 @@ class Value(NamedTuple):
 
 
 WHOLE = ("add", "sub", "mul", "sdiv", "srem", "and", "or", "xor", "shl")
-"""Of whole numbers; `detail` "fits": what does not fit into 64 bits does not occur. The last but one of truths too."""
+"""Operations on whole numbers; `detail` "fits" promises results of 64 bits. The last but one takes truths."""
 FLOATING = ("fadd", "fsub", "fmul", "fdiv", "fneg", "sqrt", "fabs", "floor", "copysign", "fma", "fmuladd")
-"""Of floats; `detail` is the freedom with which they are computed. "fma" is rounded once, "fmuladd" once or twice."""
+"""Operations on floats; `detail` is their freedom. "fma" is rounded once, "fmuladd" once or twice."""
 TESTS = ("slt", "sle", "sgt", "sge", "ult", "ule", "eq", "ne")
 FLOAT_TESTS = ("olt", "ole", "ogt", "oge", "oeq", "one", "une", "uge")  # a NaN fails those that begin with o
 OTHERS = (

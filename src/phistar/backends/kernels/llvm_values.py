@@ -52,7 +52,7 @@ def operand(value: Value) -> str:
     return "<" + ", ".join([f"{_KINDS[kind.kind]} {word}"] * kind.lanes) + ">" if kind.lanes else word
 
 
-def typed(value: Value) -> str:
+def with_type(value: Value) -> str:
     """A value with its type."""
     return f"{type_text(value[1])} {operand(value)}"
 
@@ -67,7 +67,7 @@ class Declared:
         """One that there is for one type alone."""
         self.lines[f"declare {_ALONE[name]}"] = None
 
-    def named(self, name: str, kind: Type, operands: int) -> str:
+    def declared_name(self, name: str, kind: Type, operands: int) -> str:
         """The name of one that there is for any number of lanes."""
         text, full = type_text(kind), f"@llvm.{name}.{f'v{kind.lanes}' if kind.lanes else ''}f64"
         self.lines[f"declare {text} {full}({', '.join([text] * operands)})"] = None
@@ -100,7 +100,7 @@ def _infix(operation: str) -> Right:
 
 def _intrinsic(operation: str) -> Right:
     def text(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
-        kind, name = type_text(target[1]), declared.named(operation, target[1], len(operands))
+        kind, name = type_text(target[1]), declared.declared_name(operation, target[1], len(operands))
         return f"call {_FREEDOMS[detail]}{kind} {name}({', '.join(f'{kind} {operand(x)}' for x in operands)})"
 
     return text
@@ -109,21 +109,21 @@ def _intrinsic(operation: str) -> Right:
 def _whole(operation: str) -> Right:
     def text(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
         how = " nsw" if detail == "fits" else ""
-        return f"{operation}{how} {typed(operands[0])}, {operand(operands[1])}"
+        return f"{operation}{how} {with_type(operands[0])}, {operand(operands[1])}"
 
     return text
 
 
 def _test(how: str, operation: str) -> Right:
     def text(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
-        return f"{how} {operation} {typed(operands[0])}, {operand(operands[1])}"
+        return f"{how} {operation} {with_type(operands[0])}, {operand(operands[1])}"
 
     return text
 
 
 def _cast(word: str) -> Right:
     def text(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
-        return f"{word} {typed(operands[0])} to {type_text(target[1])}"
+        return f"{word} {with_type(operands[0])} to {type_text(target[1])}"
 
     return text
 
@@ -143,7 +143,7 @@ def _at(declared: Declared, target: Value, operands: tuple[Value, ...], detail: 
     kind, lanes, pointers, _ = target[1]
     inside = "inbounds " if detail == "fits" else ""
     entry = type_text(Type(kind, lanes, pointers - 1)) if kind != "any" or pointers > 1 else "i8"
-    return f"getelementptr {inside}{entry}, ptr {operand(operands[0])}, {typed(operands[1])}"
+    return f"getelementptr {inside}{entry}, ptr {operand(operands[0])}, {with_type(operands[1])}"
 
 
 def _bytes(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
@@ -157,29 +157,29 @@ def _anew(declared: Declared, target: Value, operands: tuple[Value, ...], detail
 
 def _cut(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
     full = declared.general(f"fptosi.sat {_short(operands[0][1])}", target[1], type_text(operands[0][1]))
-    return f"call {type_text(target[1])} {full}({typed(operands[0])})"
+    return f"call {type_text(target[1])} {full}({with_type(operands[0])})"
 
 
 def _sadd_sat(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
     kind = type_text(target[1])
-    return f"call {kind} {declared.general('sadd.sat', target[1], kind, kind)}({', '.join(map(typed, operands))})"
+    return f"call {kind} {declared.general('sadd.sat', target[1], kind, kind)}({', '.join(map(with_type, operands))})"
 
 
 def _select(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
-    return f"select {', '.join(map(typed, operands))}"
+    return f"select {', '.join(map(with_type, operands))}"
 
 
 def _put(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
     into = operand(operands[0]) if len(operands) == 2 else "poison"
-    return f"insertelement {type_text(target[1])} {into}, {typed(operands[-1])}, i32 {detail}"
+    return f"insertelement {type_text(target[1])} {into}, {with_type(operands[-1])}, i32 {detail}"
 
 
 def _take(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
-    return f"extractelement {typed(operands[0])}, i32 {detail}"
+    return f"extractelement {with_type(operands[0])}, i32 {detail}"
 
 
 def _pick(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
-    return f"extractelement {typed(operands[0])}, {typed(operands[1])}"
+    return f"extractelement {with_type(operands[0])}, {with_type(operands[1])}"
 
 
 def _lane(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
@@ -189,7 +189,7 @@ def _lane(declared: Declared, target: Value, operands: tuple[Value, ...], detail
 
 def _shuffle(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
     chosen = ", ".join(f"i32 {'poison' if i < 0 else i}" for i in detail)
-    return f"shufflevector {typed(operands[0])}, {typed(operands[1])}, <{len(detail)} x i32> <{chosen}>"
+    return f"shufflevector {with_type(operands[0])}, {with_type(operands[1])}, <{len(detail)} x i32> <{chosen}>"
 
 
 def _table(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
@@ -199,7 +199,7 @@ def _table(declared: Declared, target: Value, operands: tuple[Value, ...], detai
 def call_text(result: str, function: str | Value, arguments: tuple[Value, ...]) -> str:
     """A call by name or by address."""
     named = f"@{function}" if isinstance(function, str) else operand(function)
-    return f"call {result} {named}({', '.join(map(typed, arguments))})"
+    return f"call {result} {named}({', '.join(map(with_type, arguments))})"
 
 
 def _call(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
@@ -207,8 +207,8 @@ def _call(declared: Declared, target: Value, operands: tuple[Value, ...], detail
     return call_text(type_text(target[1]), function, given)
 
 
-def _negated(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
-    return f"fneg {_FREEDOMS[detail]}{typed(operands[0])}"
+def _negate(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    return f"fneg {_FREEDOMS[detail]}{with_type(operands[0])}"
 
 
 RIGHT: dict[str, Right] = {
@@ -218,7 +218,7 @@ RIGHT: dict[str, Right] = {
     **{x: _test("fcmp", x) for x in kernel_ir.FLOAT_TESTS},
     **{x: _cast(y) for x, y in (("wide", "zext"), ("float", "sitofp"))},
     **{x: _cast(y) for x, y in (("address", "ptrtoint"), ("place", "inttoptr"))},
-    "fneg": _negated,
+    "fneg": _negate,
     "load": _load,
     "constant": _constant,
     "at": _at,
@@ -235,4 +235,4 @@ RIGHT: dict[str, Right] = {
     "table": _table,
     "call": _call,
 }
-"""Of each operation that is one line of IR, that line; the emitter writes the others itself."""
+"""The line of IR of each operation that is a single line; the emitter writes the others itself."""

@@ -51,7 +51,7 @@ class Webs:
             case kernel_ir.If(then=then, otherwise=otherwise):
                 return _either([self._block(then, state), self._block(otherwise, state)])
             case kernel_ir.While():
-                return self._repeated(statement, state)
+                return self._loop(statement, state)
             case kernel_ir.Break() | kernel_ir.Continue():
                 self._ends[-1][isinstance(statement, kernel_ir.Continue)].append(state)
                 return None
@@ -59,7 +59,7 @@ class Webs:
                 return None
         return state
 
-    def _repeated(self, loop: kernel_ir.While, state: Reaching) -> Reaching | None:
+    def _loop(self, loop: kernel_ir.While, state: Reaching) -> Reaching | None:
         begun: Reaching | None = state
         while True:
             tested = self._block(loop.before, begun)

@@ -39,7 +39,7 @@ class Scratch:
     def _keeps(self) -> bool:
         return bool(self.aside) and self._size <= MOST_LAID_ASIDE
 
-    def declared(self) -> list[str]:
+    def declarations(self) -> list[str]:
         """Lines for the module."""
         return [f"@{self.aside} = global i64 0, align 8"] if self.is_on_heap and self._keeps else []
 
@@ -47,7 +47,7 @@ class Scratch:
         """Lines that make each piece a pointer of its name."""
         if not self.is_on_heap:
             return [f"  %{name} = alloca [{n} x double], align {self.align}" for name, n in self.entries.items()]
-        lines = self._taken() if self._keeps else [self._allocated("heap"), "  %heap.i = ptrtoint ptr %heap to i64"]
+        lines = self._take() if self._keeps else [self._allocate("heap"), "  %heap.i = ptrtoint ptr %heap to i64"]
         lines += [f"  %heap.u = add i64 %heap.i, {self.align - 1}", f"  %heap.e = and i64 %heap.u, {-self.align}"]
         lines += ["  %heap.p = inttoptr i64 %heap.e to ptr"]
         start = 0
@@ -56,17 +56,17 @@ class Scratch:
             start += room
         return lines
 
-    def _allocated(self, name: str) -> str:
+    def _allocate(self, name: str) -> str:
         return f"  %{name} = call ptr @malloc(i64 {self._size})"
 
-    def _taken(self) -> list[str]:
+    def _take(self) -> list[str]:
         """Lines that take the memory laid aside, or allocate some if another thread has it."""
         return [
             *("  br label %heap.look", "heap.look:"),
             f"  %heap.found = atomicrmw xchg ptr @{self.aside}, i64 0 acq_rel",
             "  %heap.none = icmp eq i64 %heap.found, 0",
             "  br i1 %heap.none, label %heap.make, label %heap.have",
-            *("heap.make:", self._allocated("heap.made"), "  %heap.new = ptrtoint ptr %heap.made to i64"),
+            *("heap.make:", self._allocate("heap.made"), "  %heap.new = ptrtoint ptr %heap.made to i64"),
             *("  br label %heap.have", "heap.have:"),
             "  %heap.i = phi i64 [%heap.found, %heap.look], [%heap.new, %heap.make]",
         ]

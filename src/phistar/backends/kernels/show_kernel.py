@@ -56,13 +56,13 @@ def show_statement(statement: kernel_ir.Statement) -> list[str]:
             return [f"for {index.name} in 0 … {stop.name}, whole {size}", *_block(body)]
         case kernel_ir.While(before=before, test=test, body=body, after=after):
             last = ["next", *_block(after)] if after else []
-            return ["while", *_block(before), f"  {test.name}:", *_indented(body), *last]
+            return ["while", *_block(before), f"  {test.name}:", *_indent(body), *last]
         case kernel_ir.If(test=test, then=then, otherwise=otherwise, joined=joined):
             after = [f"{x.value.name} = {x.then.name} or {x.otherwise.name}" for x in joined]
             other = ["else", *_block(otherwise)] if otherwise else []
             return [f"if {test.name}", *_block(then), *other, *after]
         case kernel_ir.Switch(value=value, cases=cases):
-            inside = [line for number, case in enumerate(cases) for line in (f"  case {number}", *_indented(case))]
+            inside = [line for number, case in enumerate(cases) for line in (f"  case {number}", *_indent(case))]
             return [f"switch {value.name}", *inside]
         case kernel_ir.Return(value=value):
             return [f"return {value.name}" if value is not None else "return"]
@@ -93,5 +93,5 @@ def _block(body: tuple[kernel_ir.Statement, ...]) -> list[str]:
     return [f"  {line}" for statement in body for line in show_statement(statement)]
 
 
-def _indented(body: tuple[kernel_ir.Statement, ...]) -> list[str]:
+def _indent(body: tuple[kernel_ir.Statement, ...]) -> list[str]:
     return [f"  {line}" for line in _block(body)]

@@ -81,9 +81,9 @@ class Uniform:
     def _statement(self, statement: kernel_ir.Statement, path: Path) -> set[int]:
         match statement:
             case kernel_ir.If(test=test):
-                return self._chosen(statement, path, test.name in self.varying)
+                return self._branch(statement, path, test.name in self.varying)
             case kernel_ir.While():
-                return self._repeated(statement, path)
+                return self._loop(statement, path)
             case kernel_ir.Break() | kernel_ir.Continue():
                 loop, around = self._loops[-1]
                 return {loop} if path != around or loop in self.parted else set()
@@ -94,7 +94,7 @@ class Uniform:
                 return {0}
         return set()
 
-    def _chosen(self, statement: kernel_ir.If, path: Path, parts: bool) -> set[int]:
+    def _branch(self, statement: kernel_ir.If, path: Path, parts: bool) -> set[int]:
         if parts:
             self.parted.add(id(statement))
         paths = [(*path, (id(statement), way)) if parts else path for way in (THEN, OTHERWISE)]
@@ -104,7 +104,7 @@ class Uniform:
                 self.varying.add(str(x.value.name))
         return left
 
-    def _repeated(self, loop: kernel_ir.While, path: Path) -> set[int]:
+    def _loop(self, loop: kernel_ir.While, path: Path) -> set[int]:
         inside = (*path, (id(loop), AGAIN)) if id(loop) in self.parted else path
         left = self._block(loop.before, inside)
         self._loops.append((id(loop), inside))

@@ -54,14 +54,14 @@ class _Checked:
         if rule is None or not rule(target[1], tuple([x[1] for x in operands]), detail):
             self.refuse(statement, "does not fit together")
         if operation == "call":
-            self.called(statement, detail, operands if detail else operands[1:], target.type)
+            self.check_call(statement, detail, operands if detail else operands[1:], target.type)
         elif operation in ("table", "constant"):
             name = detail if operation == "table" else detail[0]
             self.check(name in self.places, statement, "is of a table that there is not")
         self.define(target, statement, here)
 
     def statement(self, statement: kernel_ir.Statement, here: dict[str, Type]) -> None:
-        for value in used(statement):
+        for value in values_used(statement):
             known = not isinstance(value.name, str) or here.get(value.name) == value.type
             self.check(known, statement, "is not known")
         match statement:
@@ -77,7 +77,7 @@ class _Checked:
                 fits = to[::2] == (value.type.kind, 1) and mask.type == Type("i1", lanes) and not to.constant
                 self.check(fits and lanes > 0, statement, "cannot be written there")
             case kernel_ir.Call(function=function, arguments=arguments):
-                self.called(statement, function, arguments, None)
+                self.check_call(statement, function, arguments, None)
             case kernel_ir.Clear(place=place):
                 self.check(place.type.pointers == 1 and not place.type.constant, statement, "cannot be written there")
             case kernel_ir.If(test=test):
@@ -125,7 +125,7 @@ class _Checked:
                 for case in cases:
                     self.block(case, here)
 
-    def called(
+    def check_call(
         self, statement: kernel_ir.Statement, function: str | Value, arguments: tuple[Value, ...], result: Type | None
     ) -> None:
         if not isinstance(function, str):
@@ -133,7 +133,9 @@ class _Checked:
         self.check(function in self.known, statement, "calls what there is not")
         known = self.known[function]
         asked = [x.type if isinstance(x, Value) else x for x in known.parameters]
-        fits = len(arguments) == len(asked) and all(_given(x, y.type) for x, y in zip(asked, arguments, strict=True))
+        fits = len(arguments) == len(asked) and all(
+            _may_be_given(x, y.type) for x, y in zip(asked, arguments, strict=True)
+        )
         self.check(fits and known.result == result, statement, f"does not give what {function} takes")
 
     def define(self, value: Value, statement: kernel_ir.Statement, here: dict[str, Type]) -> None:
@@ -151,7 +153,7 @@ class _Checked:
         raise StatementError(f"{self.function.name}: {show_statement(statement)[0].strip()} {reason}.")
 
 
-def used(statement: kernel_ir.Statement) -> tuple[Value, ...]:
+def values_used(statement: kernel_ir.Statement) -> tuple[Value, ...]:
     """The values that a statement itself uses, not those of the blocks inside it."""
     match statement:
         case Let(operands=operands):
@@ -191,7 +193,7 @@ def _is_known(value: Value, here: Mapping[str, Type]) -> bool:
     return not isinstance(value.name, str) or here.get(value.name) == value.type
 
 
-def _given(asked: Type, given: Type) -> bool:
+def _may_be_given(asked: Type, given: Type) -> bool:
     """Whether a value may be given to a parameter: what is written through must not be constant."""
     return asked[:3] == given[:3] and asked.constant >= given.constant
 
@@ -207,7 +209,7 @@ def _wholes(made: Type, given: Given, truths: bool) -> bool:
     return alike and made.kind in (("i64", "i32", "i1") if truths else ("i64", "i32"))
 
 
-def _compared(made: Type, given: Given, floats: bool) -> bool:
+def _are_comparable(made: Type, given: Given, floats: bool) -> bool:
     alike = len(given) == 2 and given[0] == given[1] and made == Type("i1", given[0].lanes)
     return alike and ((given[0].kind == "f64") == floats or given[0].pointers > 0)
 
@@ -253,8 +255,8 @@ _TRUTHS = ("and", "or", "xor")
 _RULES: dict[str, Callable[..., bool]] = {
     **{x: (lambda m, g, d, n=n: _floats(m, g, d, n)) for x, n in _COUNTS.items()},
     **{x: (lambda m, g, d, t=x in _TRUTHS: _wholes(m, g, t)) for x in kernel_ir.WHOLE},
-    **{x: (lambda m, g, d: _compared(m, g, False)) for x in kernel_ir.TESTS},
-    **{x: (lambda m, g, d: _compared(m, g, True)) for x in kernel_ir.FLOAT_TESTS},
+    **{x: (lambda m, g, d: _are_comparable(m, g, False)) for x in kernel_ir.TESTS},
+    **{x: (lambda m, g, d: _are_comparable(m, g, True)) for x in kernel_ir.FLOAT_TESTS},
     "wide": lambda m, g, d: (g, m) == ((U32,), I64),
     "float": lambda m, g, d: g == (Type("i64", m.lanes),) and m == Type("f64", m.lanes),
     "cut": lambda m, g, d: g == (Type("f64", m.lanes),) and m == Type("i64", m.lanes),
@@ -284,4 +286,4 @@ _RULES: dict[str, Callable[..., bool]] = {
     "local": lambda m, g, d: m.pointers == 1 and not g,
     "call": lambda m, g, d: isinstance(d, str) or (len(g) > 0 and g[0].pointers > 0),
 }
-"""Of each operation whether it takes values of such types, and gives one of such a type."""
+"""Whether each operation takes values of the given types and returns one of the given type."""

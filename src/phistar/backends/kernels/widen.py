@@ -74,7 +74,7 @@ class _Widened:
 
     def _local(self, kind: Type) -> Local:
         """A place for a number of every lane, known throughout the function."""
-        place = self.code.named(kind.to)
+        place = self.code.new_local(kind.to)
         self.code.blocks[0].insert(0, Let(place.value, "local", ()))
         return place
 
@@ -137,9 +137,11 @@ class _Widened:
             case kernel_ir.Call(function=function, arguments=arguments):
                 self._call(function, arguments, None)
             case kernel_ir.If():
-                self._chosen(statement) if id(statement) in self.uniform.parted else self._decided(statement)
+                self._masked_branch(statement) if id(statement) in self.uniform.parted else self._uniform_branch(
+                    statement
+                )
             case kernel_ir.While():
-                self._repeated(statement)
+                self._loop(statement)
             case kernel_ir.Break() | kernel_ir.Continue():
                 self._leave_turn(statement)
             case kernel_ir.Return():
@@ -234,7 +236,7 @@ class _Widened:
 
     # Where lanes part
 
-    def _decided(self, statement: kernel_ir.If) -> None:
+    def _uniform_branch(self, statement: kernel_ir.If) -> None:
         """All lanes go one way."""
         code, ends = self.code, []
 
@@ -243,18 +245,18 @@ class _Widened:
                 self._block(body)
                 ends.append([self._wide(x) if wide else self._of(x) for x, wide in zip(joined, varies, strict=True)])
 
-            return code.written(write)
+            return code.record(write)
 
         varies = [x.value.name in self.uniform.varying for x in statement.joined]
         then = way(statement.then, [x.then for x in statement.joined])
         otherwise = way(statement.otherwise, [x.otherwise for x in statement.joined])
         made = []
         for number, x in enumerate(statement.joined):
-            self.values[str(x.value.name)] = value = code.named(ends[0][number].type)
+            self.values[str(x.value.name)] = value = code.new_local(ends[0][number].type)
             made.append(kernel_ir.Joined(value.value, ends[0][number].value, ends[1][number].value))
         code.put(kernel_ir.If(self._of(statement.test).value, then, otherwise, tuple(made), statement.rare))
 
-    def _chosen(self, statement: kernel_ir.If) -> None:
+    def _masked_branch(self, statement: kernel_ir.If) -> None:
         """Either way with the lanes that go it."""
         code, test, here = self.code, self._wide(statement.test), self._here()
         kept = self._local(self.mask_type)
@@ -279,7 +281,7 @@ class _Widened:
         for x, place in zip(statement.joined, made, strict=True):
             self.values[str(x.value.name)] = self._get(place)
 
-    def _repeated(self, loop: kernel_ir.While) -> None:
+    def _loop(self, loop: kernel_ir.While) -> None:
         if id(loop) not in self.uniform.parted:
             self._together(loop)
             return
@@ -299,20 +301,20 @@ class _Widened:
             self.mask.store(self._both("or", self._here(), self._get(again)))
             self._block(loop.after)
 
-        before = self.code.written(test)
+        before = self.code.record(test)
         self.loops.append((left, again))
-        body = self.code.written(lambda: self._block(loop.body))
+        body = self.code.record(lambda: self._block(loop.body))
         self.loops.pop()
-        self.code.put(kernel_ir.While(before, tests[0].value, body, self.code.written(after)))
+        self.code.put(kernel_ir.While(before, tests[0].value, body, self.code.record(after)))
         self.mask.store(self._get(left))
 
     def _together(self, loop: kernel_ir.While) -> None:
         """A loop that all lanes go through as often as each other."""
-        before = self.code.written(partial(self._block, loop.before))
+        before = self.code.record(partial(self._block, loop.before))
         self.loops.append(None)
-        body = self.code.written(partial(self._block, loop.body))
+        body = self.code.record(partial(self._block, loop.body))
         self.loops.pop()
-        after = self.code.written(partial(self._block, loop.after))
+        after = self.code.record(partial(self._block, loop.after))
         self.code.put(kernel_ir.While(before, self._of(loop.test).value, body, after))
 
     def _leave_turn(self, statement: kernel_ir.Break | kernel_ir.Continue) -> None:
@@ -361,8 +363,8 @@ class _Widened:
         code, left = self.code, self._local(self.mask_type)
         made = None if result is None else self._local(self._vector(result.kind))
         left.store(self._here())
-        test = code.named(I1)
-        waiting = code.named(self.mask_type)
+        test = code.new_local(I1)
+        waiting = code.new_local(self.mask_type)
         before = (
             Let(waiting.value, "load", (left.value,), 8),
             Let(test.value, "any", (waiting.value,)),
@@ -382,5 +384,5 @@ class _Widened:
                 made.store(code.let(found.type, "select", same, found, self._get(made)))
             left.store(self._without(waiting, same))
 
-        code.put(kernel_ir.While(before, test.value, code.written(group)))
+        code.put(kernel_ir.While(before, test.value, code.record(group)))
         return None if made is None else self._get(made)

@@ -69,7 +69,7 @@ def common_frame(model: Model, q: Any) -> CommonFrame:
     subspace, parameters, second = [], [], []
     for k, ((rotation, origin), moments) in enumerate(zip(places, grouped_moments(model), strict=True)):
         subspace.append(moved_subspace(rotation, origin, links.subspace[k]))
-        mass, turned = float(moments[3, 3]), _turned(rotation, moments[:3, :3])
+        mass, turned = float(moments[3, 3]), _rotate_symmetric(rotation, moments[:3, :3])
         whole, moved = moved_moments(origin, mass, times(rotation, moments[:3, 3]), turned)
         second.append(moved)
         parameters.append(inertia_parameters(mass, whole, moved))
@@ -108,7 +108,7 @@ def moved_moments(
     return whole, second + mirrored(shifted)
 
 
-def _turned(rotation: np.ndarray, second: np.ndarray) -> np.ndarray:
+def _rotate_symmetric(rotation: np.ndarray, second: np.ndarray) -> np.ndarray:
     """RΣR* for constant symmetric Σ = σ₁ + Σᵢ (σᵢ − σ₁) uᵢuᵢ*: two of three principal axes are enough."""
     diagonal = np.diag(np.diag(second))
     values, axes = np.linalg.eigh(second) if np.any(second != diagonal) else (np.diag(second), np.eye(3))

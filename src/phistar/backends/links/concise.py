@@ -113,7 +113,7 @@ def _offset(model: Model, shifts: list[np.ndarray], k: int) -> np.ndarray:
     """From the parent's origin to the link's, in the parent's axes."""
     body = model.bodies[k]
     start = shifts[body.parent] if body.parent >= 0 else 0.0
-    return _cleaned(body.placement.translation + body.placement.rotation @ shifts[k] - start)
+    return _clean(body.placement.translation + body.placement.rotation @ shifts[k] - start)
 
 
 def _cost(model: Model, shifts: list[np.ndarray], k: int, shift: np.ndarray) -> float:
@@ -192,7 +192,7 @@ def _parameters(moments: np.ndarray) -> np.ndarray:
     return np.array([moments[3, 3], *moments[:3, 3], yy + zz, -xy, xx + zz, -xz, -yz, xx + yy])
 
 
-def _cleaned(offset: np.ndarray) -> np.ndarray:
+def _clean(offset: np.ndarray) -> np.ndarray:
     return np.where(np.abs(offset) < _ROUNDOFF * max(1.0, np.abs(offset).max()), 0.0, offset)
 
 
@@ -202,11 +202,11 @@ def without_roundoff(model: Model) -> Model:
     What is below the rounding of the numbers themselves is not information; as zeros it saves a third of the work.
     """
     require_rigid(model, "what was asked")
-    bodies = tuple(replace(body, placement=_rounded(body.placement)) for body in model.bodies)
+    bodies = tuple(replace(body, placement=_round_pose(body.placement)) for body in model.bodies)
     return replace(model, bodies=bodies)
 
 
-def _rounded(pose: Pose) -> Pose:
+def _round_pose(pose: Pose) -> Pose:
     rotation = pose.rotation
     whole = np.round(rotation)
     return Pose(xyz=pose.translation, rotation=np.where(np.abs(rotation - whole) < 4e-16, whole, rotation))

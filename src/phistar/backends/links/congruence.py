@@ -12,7 +12,7 @@ import numpy as np
 Order = tuple[int, int, int]
 
 
-def turned(rotation: np.ndarray, x: np.ndarray) -> np.ndarray:
+def rotate_symmetric(rotation: np.ndarray, x: np.ndarray) -> np.ndarray:
     """RXR*, (…, 3, 3). About an axis, with k = s (X_ii − X_jj) + c (X_ij + X_ji), the block across it becomes
     [[X_ii − s k, c k − X_ji], [c k − X_ij, X_jj + s k]], because c² + s² = 1."""
     axis = _axis(rotation)
@@ -31,7 +31,7 @@ def turned(rotation: np.ndarray, x: np.ndarray) -> np.ndarray:
     return result
 
 
-def levered(x: np.ndarray, shifted: np.ndarray, lever: np.ndarray) -> np.ndarray:
+def lever_terms(x: np.ndarray, shifted: np.ndarray, lever: np.ndarray) -> np.ndarray:
     """YL + (XL)* where that is symmetric, (…, 3, 3), L skew. In a trace what has a factor of L in common is added up
     before it is multiplied: 15 products in place of 24, and 5 in place of 8 for a shift along an axis."""
     if lever.dtype != object or lever.ndim != 2:

@@ -71,7 +71,7 @@ class MassPoints(ABC):
         """ΣA*m(ω×(ω×x) + 2ω×ẋ + η̇ᵀQη̇), (…, m + 6, 1)."""
         m = self.eta.shape[-1]
         rates, omega = velocity[..., :m, 0], skew(velocity[..., m : m + 3, 0])
-        on_modes, pairs = self.accelerated(rates, omega)
+        on_modes, pairs = self.acceleration_moments(rates, omega)
         moment = np.stack([pairs[..., b, c] - pairs[..., c, b] for b, c in ((1, 2), (2, 0), (0, 1))], axis=-1)
         moving, growing, twice = times(self.slope, rates), self.growth(rates), np.matmul(omega, omega)
         force = times(twice, times(self.first, self.u)) + 2.0 * times(omega, times(self.first, moving))
@@ -83,7 +83,7 @@ class MassPoints(ABC):
         """Σm g*g (…, m, m), Σm g_a⊗x_b (…, 3, m, 3) and Σm x_a x_b (…, 3, 3)."""
 
     @abstractmethod
-    def accelerated(self, rates: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def acceleration_moments(self, rates: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Σm g*ẍ (…, m) and Σm x_a ẍ_b (…, 3, 3) of ẍ = ω×(ω×x) + 2ω×ẋ + η̇ᵀQη̇, with ω̃ (…, 3, 3)."""
 
 
@@ -93,21 +93,25 @@ class ByIntegrals(MassPoints):
 
     second: np.ndarray
 
-    def paired(self, right: np.ndarray) -> np.ndarray:
+    def mode_moments(self, right: np.ndarray) -> np.ndarray:
         """ΣmΦ⊗(Φr), (…, 3, p, 3), for r (…, p)."""
         return np.matmul(self.second, right[..., None, None, :, None])[..., 0]
 
     def second_moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        own = self.paired(self.u)
+        own = self.mode_moments(self.u)
         square = np.sum(own * self.u[..., None, :, None], axis=-2)
         across = np.matmul(transposed(self.slope)[..., None, :, :], own)
         modal = sum(np.matmul(np.matmul(transposed(self.slope), self.second[a, :, a, :]), self.slope) for a in range(3))
         return np.asarray(modal), across, square
 
-    def accelerated(self, rates: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def acceleration_moments(self, rates: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         moving, growing = times(self.slope, rates), self.growth(rates)
-        parts = np.matmul(self.paired(self.u), transposed(np.matmul(omega, omega))[..., None, :, :])
-        parts = parts + 2.0 * np.matmul(self.paired(moving), transposed(omega)[..., None, :, :]) + self.paired(growing)
+        parts = np.matmul(self.mode_moments(self.u), transposed(np.matmul(omega, omega))[..., None, :, :])
+        parts = (
+            parts
+            + 2.0 * np.matmul(self.mode_moments(moving), transposed(omega)[..., None, :, :])
+            + self.mode_moments(growing)
+        )
         on_modes = sum(times(transposed(self.slope), parts[..., a, :, a]) for a in range(3))
         return np.asarray(on_modes), np.sum(parts * self.u[..., None, :, None], axis=-2)
 
@@ -136,7 +140,7 @@ class ByFewPoints(MassPoints):
         across = np.matmul(transposed(g), transposed(x)[..., None, :, :])
         return np.asarray(modal), across, np.matmul(x, transposed(x))
 
-    def accelerated(self, rates: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def acceleration_moments(self, rates: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         moving = np.matmul(self.slides, rates[..., None, :, None])[..., 0]
         growing = np.matmul(self.shapes, self.growth(rates)[..., None, :, None])[..., 0]
         found = np.matmul(omega, np.matmul(omega, self.places) + 2.0 * moving) + growing
@@ -148,10 +152,10 @@ class ByFewPoints(MassPoints):
 
 def points_at(body: FlexibleInertia, eta: np.ndarray) -> MassPoints:
     """The points of mass of a body at modal coordinates (…, m); traced, in the way that takes fewer operations."""
-    return _made(body, eta, eta.dtype == object and _takes_few(body))
+    return _mass_points(body, eta, eta.dtype == object and _takes_few(body))
 
 
-def _made(body: FlexibleInertia, eta: np.ndarray, few: bool) -> MassPoints:
+def _mass_points(body: FlexibleInertia, eta: np.ndarray, few: bool) -> MassPoints:
     first, second = body.point_moments
     if few:
         return ByFewPoints(eta, body.monomials, first, body.point_mass, body.equivalent_points)
@@ -167,6 +171,6 @@ def _takes_few(body: FlexibleInertia) -> bool:
 
 def _operations(body: FlexibleInertia, few: bool) -> int:
     tape, m = Tape(), body.count
-    made = _made(body, tape.inputs((m,)), few)
+    made = _mass_points(body, tape.inputs((m,)), few)
     entries = [made.mass()[np.triu_indices(m + 6)], made.bias_force(tape.inputs((m + 6, 1)))]
     return finish(tape, [x for part in entries for x in part.reshape(-1)]).operations

@@ -67,7 +67,7 @@ class Mechanism(ABC):
 
     def rotor(self, k: int) -> np.ndarray:
         """S(k), (…, w, r)."""
-        raise refused("S")
+        raise refusal("S")
 
     # Memoryless functions
 
@@ -93,7 +93,7 @@ class Mechanism(ABC):
             return self.bias_force(k, *arguments)
         if function in OF_BLOCKS:
             return FORMULAS[function](None, k, *arguments)
-        raise refused(function.replace("_", " "))
+        raise refusal(function.replace("_", " "))
 
     def reference_acceleration(
         self,
@@ -106,11 +106,11 @@ class Mechanism(ABC):
         reference_above: Any,
     ) -> np.ndarray:
         """a_r(k), (…, w, 1); `above` and `reference_above` are the parent's velocity and reference velocity."""
-        raise refused("accelerations of a reference velocity")
+        raise refusal("accelerations of a reference velocity")
 
     def reference_force(self, k: int, mass: np.ndarray, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
         """b_r(k), (…, w, 1)."""
-        raise refused("forces of a reference velocity")
+        raise refusal("forces of a reference velocity")
 
     def inertial_force(self, mass: np.ndarray, velocity: np.ndarray, alpha: Block) -> np.ndarray:
         """Mα + b, where both are fused."""
@@ -165,7 +165,7 @@ class Mechanism(ABC):
 
     def crossed(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
         """φx of forces, φ*x of motions or φXφ* between the link and its parent; `back`: with φ⁻¹ in place of φ."""
-        raise refused("the way back over φ, which has no inverse there")
+        raise refusal("the way back over φ, which has no inverse there")
 
     # Where links and task frames are
 
@@ -198,7 +198,7 @@ class Mechanism(ABC):
         return np.matmul(transposed(self.frame_motion(frame, pose)), x)
 
 
-def refused(what: str) -> StatementError:
+def refusal(what: str) -> StatementError:
     """Error for a statement that links of any width lack."""
     return StatementError(
         f"Bodies that bend and compound links do not have {what}, which this statement takes; a rigid model does."

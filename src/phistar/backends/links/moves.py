@@ -73,7 +73,7 @@ def congruent_outward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
     return link.mirrored(x)
 
 
-def placed(moves: tuple[Move, ...], rotation: np.ndarray, origin: np.ndarray) -> Move:
+def end_frame(moves: tuple[Move, ...], rotation: np.ndarray, origin: np.ndarray) -> Move:
     """The frame at the end of the moves that start from a frame."""
     for turn, offset in moves:
         origin = origin + np.matmul(rotation, offset)

@@ -53,7 +53,7 @@ def singled_links(model: Model, frames: tuple[str, ...]) -> list[SingledLink]:
         at.setdefault(model.frame(name).body, []).append((number, name))
     members, parents = links_of(model), link_parents(model)
     builds = [_build(model, k, bodies) for k, bodies in enumerate(members)]
-    return [_singled(model, k, members, parents[k], at, builds) for k in range(len(builds))]
+    return [_single_out(model, k, members, parents[k], at, builds) for k in range(len(builds))]
 
 
 def _build(model: Model, k: int, bodies: tuple[int, ...]) -> bytes:
@@ -70,7 +70,7 @@ def _joint_key(kind: Any) -> tuple[Any, ...]:
     return type(kind).__name__, [(name, getattr(kind, name)) for name in names if hasattr(kind, name)]
 
 
-def _singled(
+def _single_out(
     model: Model,
     k: int,
     links: tuple[tuple[int, ...], ...],
@@ -156,7 +156,7 @@ class _Local:
         links = replace(joint_links(tree, q), inertias=np.concatenate([still, inertias]))
         if self.model.embedding is None:
             return bent_links(links)
-        return self._embedded(tree, bent_links(links) if tree.is_flexible else RigidLinks(links))
+        return self._embedding(tree, bent_links(links) if tree.is_flexible else RigidLinks(links))
 
     def _tree(self, poses: np.ndarray, places: np.ndarray) -> Model:
         bodies: list[Body] = []
@@ -176,7 +176,7 @@ class _Local:
         frame = self.model.frame(name)
         return replace(frame, body=self.number.get(frame.body, -1), placement=_pose(place))
 
-    def _embedded(self, closed: Model, links: RigidLinks | WideLinks) -> Any:
+    def _embedding(self, closed: Model, links: RigidLinks | WideLinks) -> Any:
         whole = self.model.embedding
         split = [range(self.carriers), range(self.carriers, len(self.number))]
         chosen = [whole.groups[self.link].parent, self.link]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.links.congruence import levered, turned, turns_in_a_row
+from phistar.backends.links.congruence import lever_terms, rotate_symmetric, turns_in_a_row
 from phistar.model import Model, require_rigid
 from phistar.spatial import cross, skew
 
@@ -165,10 +165,14 @@ def reversed_step(rotation: np.ndarray, offset: np.ndarray) -> tuple[np.ndarray,
 def congruent_inward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
     """φXφ* for symmetric X = [[A, B], [B*, C]]: rotate the blocks, then shift them by the offset."""
     a, b, c = _corners(x)
-    a, b, c = mirrored(turned(rotation, a)), turned(rotation, b), mirrored(turned(rotation, c))
+    a, b, c = (
+        mirrored(rotate_symmetric(rotation, a)),
+        rotate_symmetric(rotation, b),
+        mirrored(rotate_symmetric(rotation, c)),
+    )
     lever = skew(offset)
     shifted = b + np.matmul(lever, c)
-    return _square(a - levered(b, shifted, lever), shifted, c)
+    return _square(a - lever_terms(b, shifted, lever), shifted, c)
 
 
 def congruent_outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -176,8 +180,10 @@ def congruent_outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -
     a, b, c = _corners(x)
     lever, back = skew(offset), np.swapaxes(rotation, -1, -2)
     shifted = b + np.matmul(a, lever)
-    corner = mirrored(c + levered(np.swapaxes(shifted, -1, -2), np.swapaxes(b, -1, -2), lever))
-    return _square(mirrored(turned(back, a)), turned(back, shifted), mirrored(turned(back, corner)))
+    corner = mirrored(c + lever_terms(np.swapaxes(shifted, -1, -2), np.swapaxes(b, -1, -2), lever))
+    return _square(
+        mirrored(rotate_symmetric(back, a)), rotate_symmetric(back, shifted), mirrored(rotate_symmetric(back, corner))
+    )
 
 
 def _corners(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

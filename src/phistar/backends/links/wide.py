@@ -73,10 +73,10 @@ class Node:
         seen, seen_r = (np.matmul(self.motion, x) for x in (velocity, reference))
         turned = np.matmul(self.motion, half_turn(velocity, reference))
         own = half_turn(seen, seen_r)
-        return polarized(self.bias, velocity, reference) + turned - own
+        return polarize(self.bias, velocity, reference) + turned - own
 
 
-def polarized(form: Callable[[np.ndarray], np.ndarray], x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def polarize(form: Callable[[np.ndarray], np.ndarray], x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The symmetric bilinear form B(x, y) of a quadratic one, B(x, x) = form(x)."""
     return 0.25 * (form(x + y) - form(x - y))
 
@@ -165,18 +165,18 @@ class WideLinks(Mechanism):
         return 6 + self.model.bodies[k].modes
 
     @cached_property
-    def _known(self) -> dict[tuple[int, int], Any]:
+    def _cache(self) -> dict[tuple[int, int], Any]:
         return {}
 
     def node(self, k: int, j: int) -> Node:
         """Node j of body k."""
-        if (k, j) not in self._known:
+        if (k, j) not in self._cache:
             body, eta = self.model.bodies[k].flexible, self.eta[k]
             assert body is not None and eta is not None
-            self._known[k, j] = node_at(body, j, eta)
-        return self._known[k, j]
+            self._cache[k, j] = node_at(body, j, eta)
+        return self._cache[k, j]
 
-    def held_at(self, k: int, node: int) -> np.ndarray:
+    def motion_map(self, k: int, node: int) -> np.ndarray:
         """A_c (…, 6, w) of what is fixed to a node of body k, or with −1 to its own frame."""
         if node >= 0:
             return self.node(k, node).motion
@@ -187,7 +187,7 @@ class WideLinks(Mechanism):
         parent, node = self.model.parents[k], self.model.bodies[k].node
         across = force_transform(self.plain.rotation[k], self.plain.offset[k])
         if parent >= 0:
-            across = np.matmul(transposed(self.held_at(parent, node)), across)
+            across = np.matmul(transposed(self.motion_map(parent, node)), across)
         return np.concatenate([np.zeros((*across.shape[:-1], self.width(k) - 6)), across], axis=-1)
 
     def subspace(self, k: int) -> np.ndarray:
@@ -212,11 +212,11 @@ class WideLinks(Mechanism):
 
     def points(self, k: int) -> MassPoints:
         """The points of mass of body k."""
-        if (k, -1) not in self._known:
+        if (k, -1) not in self._cache:
             body, eta = self.model.bodies[k].flexible, self.eta[k]
             assert body is not None and eta is not None
-            self._known[k, -1] = points_at(body, eta)
-        return self._known[k, -1]
+            self._cache[k, -1] = points_at(body, eta)
+        return self._cache[k, -1]
 
     def mass(self, k: int) -> np.ndarray:
         """M(k), (…, w, w)."""
@@ -270,7 +270,7 @@ class WideLinks(Mechanism):
         """b_r(k), (…, w, 1): the symmetric form of b, and M[0; ½ω_r × ω; 0], which makes dℳ/dt − 2C skew."""
         if not self.model.bodies[k].modes:
             return reference_force(mass, velocity, reference)
-        own = polarized(lambda x: self.bias_force(k, mass, x), velocity, reference)
+        own = polarize(lambda x: self.bias_force(k, mass, x), velocity, reference)
         return own + np.matmul(mass, half_turn(velocity, reference))
 
     def pose(self, k: int, above: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -300,7 +300,7 @@ class WideLinks(Mechanism):
         """B*, (…, 6, w): [ω; ẋ] of a frame in world axes from its link's V̄."""
         found = self.model.frame(frame)
         turn = self._in_world(found.body, found.node, pose, np.eye(3), np.zeros(3))[0]
-        return link.to_world_axes(turn, found.placement.translation, self.held_at(found.body, found.node))
+        return link.to_world_axes(turn, found.placement.translation, self.motion_map(found.body, found.node))
 
     def frame_bias(self, frame: str, pose: Any, velocity: np.ndarray) -> np.ndarray:
         """a(0), (…, 6, 1): what is left of a frame's acceleration when V̄ does not change."""

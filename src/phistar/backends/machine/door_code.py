@@ -25,12 +25,12 @@ class _Door:
         table = code.table("known", PLACE.to)
         self.known = {name: table.at(number).load(kind=PLACE) for number, name in enumerate(NAMES)}
 
-    def asked(self, name: str, *given: Local | int, kind: kernel_ir.Type = PLACE) -> Local:
+    def ask(self, name: str, *given: Local | int, kind: kernel_ir.Type = PLACE) -> Local:
         return self.code.called(kind, self.known[name], *given)
 
     def own(self, number: int) -> Local:
-        """What the function was made with."""
-        return self.asked("PyTuple_GetItem", self.code["self"], number)
+        """The objects that the function was made with."""
+        return self.ask("PyTuple_GetItem", self.code["self"], number)
 
     def null(self) -> Local:
         return self.code.like(0, PLACE)
@@ -45,13 +45,13 @@ class _Door:
             if before is not None:
                 before()
             code = self.code
-            code.give(self.asked("PyObject_Vectorcall", self.own(_SLOW), code["args"], code["n"], code["names"]))
+            code.give(self.ask("PyObject_Vectorcall", self.own(_SLOW), code["args"], code["n"], code["names"]))
 
-        self.code.put(kernel_ir.If(test.value, self.code.written(leave), rare=True))
+        self.code.put(kernel_ir.If(test.value, self.code.record(leave), rare=True))
 
     def give(self, entry: Local, given: Local, count: Local) -> None:
         """Return what an entry gives, unless it gives NotImplemented."""
-        made = self.asked("PyObject_Vectorcall", entry, given, count, self.null())
+        made = self.ask("PyObject_Vectorcall", entry, given, count, self.null())
         refused = made.same(self.known["otherwise"])
         self.slow_if(refused, lambda: self.code.call(self.known["Py_DecRef"], made))
         self.code.give(made)
@@ -63,8 +63,8 @@ class _Door:
         total.store(code["n"])
 
         def by_name() -> None:
-            self.slow_if(self.differs(self.asked("PyTuple_Size", code["names"], kind=I64), 1))
-            self.slow_if(self.differs(self.asked("PyTuple_GetItem", code["names"], 0), self.own(named)))
+            self.slow_if(self.differs(self.ask("PyTuple_Size", code["names"], kind=I64), 1))
+            self.slow_if(self.differs(self.ask("PyTuple_GetItem", code["names"], 0), self.own(named)))
             total.store(code["n"] + 1)
 
         code.branch(none, lambda: None, by_name)
@@ -82,21 +82,21 @@ class _Stated(_Door):
         self.slow_if(code["n"] < 1)
         total = self.count(4)
         self.slow_if(total > MOST)
-        kept = self.asked("PyObject_GenericGetDict", code["args"].load(kind=PLACE), self.null())
+        kept = self.ask("PyObject_GenericGetDict", code["args"].load(kind=PLACE), self.null())
         self.slow_if(kept.same(self.null()), lambda: code.call(self.known["PyErr_Clear"]))
-        entries = self.asked("PyDict_GetItem", kept, self.own(0))
+        entries = self.ask("PyDict_GetItem", kept, self.own(0))
         code.call(self.known["Py_DecRef"], kept)  # the model has it
         self.slow_if(entries.same(self.null()))
-        frame, forces = (self.asked("PyLong_AsSsize_t", self.own(place), kind=I64) for place in (2, 3))
+        frame, forces = (self.ask("PyLong_AsSsize_t", self.own(place), kind=I64) for place in (2, 3))
         loaded = (forces > 0) & total.same(forces + 1)
         self.slow_if(self.differs(code["names"], self.null()) & loaded.same(code.like(False, I1)))
         code.branch(loaded, lambda: self.at_force(entries, forces))
         code.branch(frame > 0, lambda: self.at_frame(entries, frame, total))
-        self.found(entries, self.known["none"], code["args"].at(1), total - 1)
+        self.find(entries, self.known["none"], code["args"].at(1), total - 1)
         return code.function
 
-    def found(self, entries: Local, key: Local, given: Local, count: Local) -> None:
-        entry = self.asked("PyDict_GetItem", entries, key)
+    def find(self, entries: Local, key: Local, given: Local, count: Local) -> None:
+        entry = self.ask("PyDict_GetItem", entries, key)
         self.slow_if(entry.same(self.null()))
         self.give(entry, given, count)
 
@@ -108,21 +108,21 @@ class _Stated(_Door):
             taken.at(i - 1).store(code["args"].at(i).load(kind=PLACE))
         with code.loop(frame + 1, total) as i:
             taken.at(i - 2).store(code["args"].at(i).load(kind=PLACE))
-        self.found(entries, code["args"].at(frame).load(kind=PLACE), taken, total - 2)
+        self.find(entries, code["args"].at(frame).load(kind=PLACE), taken, total - 2)
 
     def at_force(self, entries: Local, forces: Local) -> None:
         """The arguments before the dictionary, then the one force in it."""
         code, taken = self.code, self.code.room(MOST, 8, kind=PLACE.to)
         given = code["args"].at(forces).load(kind=PLACE)
         self.slow_if(self.differs(given.bytes(_TYPE).load(kind=PLACE), self.known["dict"]))
-        self.slow_if(self.differs(self.asked("PyDict_Size", given, kind=I64), 1))
+        self.slow_if(self.differs(self.ask("PyDict_Size", given, kind=I64), 1))
         place, pair = code.room(1, 8, kind=I64.to), code.room(2, 8, kind=PLACE.to)
         place.store(0)
-        self.asked("PyDict_Next", given, place, pair, pair.at(1), kind=I32)
+        self.ask("PyDict_Next", given, place, pair, pair.at(1), kind=I32)
         with code.loop(1, forces) as i:
             taken.at(i - 1).store(code["args"].at(i).load(kind=PLACE))
         taken.at(forces - 1).store(pair.at(1).load(kind=PLACE))
-        self.found(entries, pair.load(kind=PLACE), taken, forces)
+        self.find(entries, pair.load(kind=PLACE), taken, forces)
 
 
 class _Held(_Door):

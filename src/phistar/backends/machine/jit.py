@@ -63,14 +63,14 @@ def _ready() -> None:
 def compile_object(text: str, target: Target, loops: str = "", quick: bool = False) -> bytes:
     """Object code of a module; `loops` is a second one that it calls, which LLVM's passes make faster: loops are to be
     vectorised, and locals to be in registers. `quick`: in two thirds of the time, where the rest gains nothing."""
-    return with_room(lambda: _compiled(text, target, loops, quick))
+    return with_room(lambda: _compile(text, target, loops, quick))
 
 
-def _compiled(text: str, target: Target, loops: str, quick: bool) -> bytes:
+def _compile(text: str, target: Target, loops: str, quick: bool) -> bytes:
     began = perf_counter()
-    machine, module = _parsed(text, target, quick)
+    machine, module = _parse(text, target, quick)
     if loops:
-        optimised, called = _parsed(loops, target)
+        optimised, called = _parse(loops, target)
         _run_passes(optimised, called)
         module.link_in(called)
     made = machine.emit_object(module)
@@ -90,14 +90,14 @@ def _run_passes(machine: Any, module: Any) -> None:
 def assembly(text: str, target: Target) -> str:
     """Assembly listing of a module."""
 
-    def written() -> str:
-        machine, module = _parsed(text, target)
+    def write() -> str:
+        machine, module = _parse(text, target)
         return machine.emit_assembly(module)
 
-    return with_room(written)
+    return with_room(write)
 
 
-def _parsed(text: str, target: Target, quick: bool = False) -> tuple[Any, Any]:
+def _parse(text: str, target: Target, quick: bool = False) -> tuple[Any, Any]:
     import llvmlite.binding as llvm
 
     _ready()
@@ -216,7 +216,7 @@ def _keep(made: Any, functions: int, kept: Kept) -> None:
 _alive: dict[Any, Kept] = {}
 
 
-def kept_by(function: Any) -> Kept:
+def objects_of(function: Any) -> Kept:
     """Objects kept alive by a gufunc made here; TypeError for other functions."""
     if function in _alive:
         return _alive[function]

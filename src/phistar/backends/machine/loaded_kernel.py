@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.machine import cache
-from phistar.backends.machine.jit import gufunc, kept_by, load_object
+from phistar.backends.machine.jit import gufunc, load_object, objects_of
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.single import single_of
 from phistar.backends.machine.threads import spread
@@ -70,7 +70,7 @@ def description(kernel: Kernel) -> dict[str, Any] | None:
     """Plain data that `found_kernel` makes the kernel of again; None of code that is not on disk by itself."""
     if not isinstance(kernel.function, np.ufunc):
         return None
-    kept = kept_by(kernel.function)
+    kept = objects_of(kernel.function)
     if not kept.code.name or kept.tables:
         return None
     rows = kept.signature

@@ -70,7 +70,7 @@ class _Entry:
                 self.code.call(self.known["Py_DecRef"], held)
             self.code.give(self.code.like(0, PLACE) if failed else self.otherwise())
 
-        self.code.put(kernel_ir.If(test.value, self.code.written(leave), rare=True))
+        self.code.put(kernel_ir.If(test.value, self.code.record(leave), rare=True))
 
     def otherwise(self) -> Local:
         self.code.call(self.known["Py_IncRef"], self.known["otherwise"])
@@ -92,7 +92,7 @@ class _Entry:
         """Whether an array is not of float64 with so many axes."""
         return self.differs(array.bytes(DTYPE).load(kind=PLACE), self.known["double"]) | self.differs(axes, count)
 
-    def laid_out(self, array: Local) -> tuple[Local, Local, Local]:
+    def layout_of(self, array: Local) -> tuple[Local, Local, Local]:
         """Shape, strides and data."""
         pointers = (array.bytes(SHAPE).load(kind=I64.read), array.bytes(STRIDES).load(kind=I64.read))
         return *pointers, array.bytes(DATA).load(kind=F64.to)
@@ -101,7 +101,7 @@ class _Entry:
         """The data of an argument that is an array of float64 with one axis of so many entries, 8 bytes apart."""
         array, axes = self.argument(number)
         self.refuse_other(number, axes, self.not_plain(array, axes, 1))
-        shape, strides, data = self.laid_out(array)
+        shape, strides, data = self.layout_of(array)
         self.leave_if(self.differs(shape.load(), count) | self.differs(strides.load(), 8))
         return data
 
@@ -167,7 +167,7 @@ class _Single(_Entry):
 
     def refuse_other(self, number: int, axes: Local, other: Local) -> None:
         if self.batches and not number:
-            self.code.put(kernel_ir.If(other.value, self.code.written(lambda: self.batch(axes))))
+            self.code.put(kernel_ir.If(other.value, self.code.record(lambda: self.batch(axes))))
         else:
             self.leave_if(other)
 
@@ -220,7 +220,7 @@ class _Into(_Entry):
         self.leave_if(self.differs(array.bytes(TYPE).load(kind=PLACE), self.known["array"]))
         self.leave_if(self.not_plain(array, array.bytes(AXES).load(kind=I32), len(shape)))
         self.leave_if((array.bytes(FLAGS).load(kind=I32) & _WRITEABLE).same(0))
-        dims, strides, data = self.laid_out(array)
+        dims, strides, data = self.layout_of(array)
         for axis, n in enumerate(shape):
             step = 8 * size(shape[axis + 1 :])
             self.leave_if(self.differs(dims.at(axis).load(), n) | self.differs(strides.at(axis).load(), step))
@@ -266,7 +266,7 @@ class _Many(_Entry):
         """An argument with so many columns, entries 8 bytes apart, and as many rows as the first."""
         array, axes = self.argument(number)
         self.leave_if(self.not_plain(array, axes, 2))
-        shape, strides, data = self.laid_out(array)
+        shape, strides, data = self.layout_of(array)
         states = shape.load()
         if not number:
             self.states = states

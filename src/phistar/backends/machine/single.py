@@ -13,7 +13,7 @@ import numpy as np
 from phistar.backends.machine.array_layout import AXES, DATA, DTYPE, NAMES, PYTHON, SHAPE, STRIDES, TYPE
 from phistar.backends.machine.call_doors import c_function
 from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import Code, host, kept_by
+from phistar.backends.machine.jit import Code, host, objects_of
 from phistar.backends.machine.rows import Signature
 
 _ARRAY_TYPE, _EMPTY, _NEW, _BASE = 2, 184, 94, 282  # in NumPy's array C API: PyArray_Type, PyArray_Empty, …
@@ -23,7 +23,7 @@ _FASTCALL = 0x80  # METH_FASTCALL
 def single_of(function: Any, entry: str = "single") -> Any:
     """The door of a gufunc's code for plain arrays; where it has none, or this Python does not hold arrays as expected,
     something that always gives NotImplemented. The entry "into" takes the arrays for its results last."""
-    kept = kept_by(function)
+    kept = objects_of(function)
     if entry not in kept.entries:
         outside = kept.tables and isinstance(kept.signature, Signature) and layout_is_known()
         code = _door(kept.signature, kept.code, kept.tables) if outside else kept.code

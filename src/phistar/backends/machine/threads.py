@@ -52,7 +52,7 @@ class _Share:
             else:
                 self.ended.put(None)
 
-    def awaited(self) -> BaseException | None:
+    def wait(self) -> BaseException | None:
         """Exception of the work, or None; a share not begun is taken back."""
         return None if self.taken.acquire(blocking=False) else self.ended.get()
 
@@ -103,7 +103,7 @@ def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]]
         work()
     finally:
         pieces.clear()  # after a mistake in one thread the others have nothing more to do
-        problems = [problem for share in shares if (problem := share.awaited()) is not None]
+        problems = [problem for share in shares if (problem := share.wait()) is not None]
     if problems:
         raise problems[0]
     return outputs[0] if len(outputs) == 1 else outputs

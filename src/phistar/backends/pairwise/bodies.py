@@ -11,7 +11,7 @@ import numpy as np
 from phistar.backends.kernels import FREE, IN_ORDER, Code, Local
 from phistar.backends.pairwise.walk import GROUP
 from phistar.backends.programs.structural_blocks import Block, BlockDomain
-from phistar.backends.traces.order import chained
+from phistar.backends.traces.order import chain_sums
 from phistar.backends.traces.trace import ADD, CONST, INPUT, MUL, NEG, SUB, Tape, Trace, finish
 from phistar.sweeps.ir import FromChildren, FromParent, Statement, Sweep, Term, Times
 from phistar.sweeps.regions import Column
@@ -95,7 +95,7 @@ class Body:
     def operations(self) -> int:
         return self.trace.operations
 
-    def used(self) -> list[Spot]:
+    def spots_used(self) -> list[Spot]:
         return [self.loads[number] for op, number, _ in self.trace.code if op == INPUT]
 
     def put(
@@ -108,8 +108,8 @@ class Body:
         to: Callable[[str, int], Local],
     ) -> None:
         """A loop over groups of columns; `blocks` are numbers, `place` and `to` are where arrays of columns begin."""
-        fixed = {spot: blocks(spot).every(GROUP) for spot in self.used() if spot[0] == BLOCK}
-        arrays = {spot: place(spot) for spot in self.used() if spot[0] != BLOCK}
+        fixed = {spot: blocks(spot).every(GROUP) for spot in self.spots_used() if spot[0] == BLOCK}
+        arrays = {spot: place(spot) for spot in self.spots_used() if spot[0] != BLOCK}
         targets = [to(*x) for x in self.stores]
         with code.loop(start, stop) as g:
             c = g * GROUP
@@ -127,12 +127,12 @@ class Body:
             elif op == CONST:
                 values.append(code.number(left, GROUP))
             else:
-                values.append(_applied(op, values[left], None if right is None else values[right]))
+                values.append(_apply(op, values[left], None if right is None else values[right]))
         known = zip(self.trace.outputs, self.trace.output_is_constant, strict=True)
         return [code.number(value, GROUP) if fixed else values[int(value)] for value, fixed in known]
 
 
-def _applied(op: int, left: Local, right: Local | None) -> Local:
+def _apply(op: int, left: Local, right: Local | None) -> Local:
     if op == NEG:
         return -left
     assert right is not None
@@ -144,7 +144,7 @@ def _product(op: int, left: Local, right: Local) -> Local:
     return left * right
 
 
-def traced(targets: Sequence[tuple[str, Term]], rates: int, blocks: Blocks, tables: set[str]) -> Body:
+def trace_fields(targets: Sequence[tuple[str, Term]], rates: int, blocks: Blocks, tables: set[str]) -> Body:
     """The instructions of some fields at one link and one column."""
     domain = _Columns(rates, blocks, tables)
     values: list[Any] = []
@@ -158,4 +158,4 @@ def traced(targets: Sequence[tuple[str, Term]], rates: int, blocks: Blocks, tabl
         stores += [(name, i) for i in range(rows)]
     trace = finish(domain.tape, values)
     waits = any(spot[0] == MAIL for spot in domain.spots)
-    return Body(trace if waits else chained(trace), tuple(domain.spots), tuple(stores))
+    return Body(trace if waits else chain_sums(trace), tuple(domain.spots), tuple(stores))

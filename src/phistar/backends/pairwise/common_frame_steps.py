@@ -13,12 +13,12 @@ import numpy as np
 
 from phistar.backends.links import moves
 from phistar.backends.links.common_frame import inertia_parameters, moved_moments, moved_subspace
-from phistar.backends.links.congruence import turned
+from phistar.backends.links.congruence import rotate_symmetric
 from phistar.backends.links.values import Links, inertia_matrix, mirrored
 from phistar.backends.programs.structural_blocks import Block
 from phistar.backends.rolled.link_memory import Stage
 from phistar.backends.rolled.plan import Plan, accumulator, parts
-from phistar.backends.rolled.recorder import Place, Recorder, Step, remembered
+from phistar.backends.rolled.recorder import Place, Recorder, Step, constant_pattern
 from phistar.backends.rolled.steps import Kind, StepLink, StepTracer, symbolic_link
 from phistar.sweeps import ir
 from phistar.sweeps.evaluate import evaluate_sweep
@@ -64,41 +64,43 @@ class CommonTracer(StepTracer):
     def trace(self, sweep: Sweep) -> Step:
         self.record = Recorder(self.turns)
         self.made: dict[str, Block] = {}
-        given = self.placed() if SUBSPACE not in self.earlier else []
+        given = self.places() if SUBSPACE not in self.earlier else []
         h, mass = self.field(SUBSPACE), self.field(MASS)
         own = {"subspace": (h,), "inertias": mass[None, :10, 0], "second_moments": (mass[10:].reshape(3, 3),)}
         self.link, self.at = StepLink(Links(self.joint.model, None, (), (), paths=((),), **own), self.record), 0
         evaluate_sweep(sweep, self)
-        stores = [*given, *self.fields(), *self.sent(sweep)]
-        self.earlier |= {name: remembered(value) for name, value in self.made.items()}
-        return self.record.finished(stores)
+        stores = [*given, *self.fields(), *self.sent_to_parent(sweep)]
+        self.earlier |= {name: constant_pattern(value) for name, value in self.made.items()}
+        return self.record.finish(stores)
 
-    def placed(self) -> list[tuple[Place, Any]]:
+    def places(self) -> list[tuple[Place, Any]]:
         """H*, and of M ten parameters and second moments, in the common frame; the place is passed on."""
         path, links = symbolic_link(self.record, self.joint)
         if not self.kind.is_root:
             above = self.record.array("passed", PLACE, (12,))
-            rotation, origin = moves.placed(path, above[:9].reshape(3, 3), above[9:])
+            rotation, origin = moves.end_frame(path, above[:9].reshape(3, 3), above[9:])
         else:
-            rotation, origin = moves.placed(path, np.eye(3), np.zeros(3))
+            rotation, origin = moves.end_frame(path, np.eye(3), np.zeros(3))
             origin = np.zeros(3) if self.alone else origin
         mass, moment, second = links.mass_parts(0)  # the table of constants has second moments where a tensor would be
-        moment, second = moved_moments(origin, mass, np.matmul(rotation, moment), mirrored(turned(rotation, second)))
+        moment, second = moved_moments(
+            origin, mass, np.matmul(rotation, moment), mirrored(rotate_symmetric(rotation, second))
+        )
         self.made[SUBSPACE] = moved_subspace(rotation, origin, links.subspace[0])
         self.made[MASS] = np.concatenate([inertia_parameters(mass, moment, second), second.reshape(-1)])[:, None]
         return [(("passing", PLACE, i), x) for i, x in enumerate([*rotation.reshape(-1), *origin])]
 
-    def sent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
+    def sent_to_parent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
         result: list[tuple[Place, Any]] = []
         if self.kind.is_root:
             return result
         terms = dict.fromkeys(x for s in sweep.statements for x in parts(s.term) if isinstance(x, _SENT))
         for term in terms:
-            block = self.packed(term, self.field(term.name))  # type: ignore[attr-defined]
+            block = self.pack(term, self.field(term.name))  # type: ignore[attr-defined]
             result += [(("siblings", accumulator(term), i), x) for i, x in enumerate(block.reshape(-1))]
         return result
 
-    def packed(self, term: ir.Term, block: Block) -> np.ndarray:
+    def pack(self, term: ir.Term, block: Block) -> np.ndarray:
         """Block as sent to parents: ten parameters of a composite M, a triangle of P⁺, the nonzero half of a 𝓑."""
         match term:
             case ir.CongruentChildren(name=name) if name in self.rigid:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from phistar.backends.pairwise.bodies import BLOCK, Blocks, Body, traced
+from phistar.backends.pairwise.bodies import BLOCK, Blocks, Body, trace_fields
 from phistar.sweeps.ir import INWARD, ZERO, Term, fields_anywhere, subterms
 from phistar.sweeps.regions import Column, PairField, PairProgram, Pairs
 
@@ -85,7 +85,11 @@ class Layout:
         found = {}
         for rates, shapes in self.shapes.items():
             read = {
-                spot[1:] for work in self.work if work.rates == rates for spot in work.body.used() if spot[0] == BLOCK
+                spot[1:]
+                for work in self.work
+                if work.rates == rates
+                for spot in work.body.spots_used()
+                if spot[0] == BLOCK
             }
             for name in (x.own for x in self._fields() if x.own):
                 filled = shapes[name]
@@ -120,7 +124,7 @@ class Layout:
         return [x for x in self.work if (x.region, x.way, x.rates) == (region, way, rates)]
 
     def _body(self, fields: Sequence[PairField], way: str, rates: int) -> Body:
-        return traced([(x.name, getattr(x, way)) for x in fields], rates, self.blocks(rates), self.rows)
+        return trace_fields([(x.name, getattr(x, way)) for x in fields], rates, self.blocks(rates), self.rows)
 
     def is_half(self, region: int, field: PairField) -> bool:
         return self._is_half(self.regions[region], [field])

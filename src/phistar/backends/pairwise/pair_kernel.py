@@ -27,7 +27,7 @@ from phistar.backends.pairwise.programs import Nodes, pair_program
 from phistar.backends.pairwise.walk import Walk, walked
 from phistar.backends.rolled.code import stage_calls
 from phistar.backends.rolled.link_loops import TABLES, Array, Block, Sizes, loop_functions
-from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, drop_unneeded, number_entries
 from phistar.backends.rolled.robot_tables import Areas, Given, link_tables, over_links
 from phistar.backends.rolled.rolled_links import kinds_of
 from phistar.backends.rolled.steps import Kind
@@ -69,17 +69,17 @@ class PairKernel:
     def armature(self) -> bool:
         return any(np.any(joint.kind.armature_diagonal) for joint in self.model.joints)
 
-    def traced(self) -> tuple[list[Stage], Layout]:
+    def trace(self) -> tuple[list[Stage], Layout]:
         """The sweeps and the layout of the regions."""
         kinds, _ = self.kinds
         made, links = stages(self.program.sweeps, kinds, self.alone, self.armature)
         rates = tuple(sorted({kind.model.nv for kind in kinds}))
         shapes = {n: _shapes(self.program.blocks, [link for link in links if link.nv == n]) for n in rates}
         layout = Layout(self.program, rates, shapes)
-        made = needed(made, layout.blocks_read, set())
+        made = drop_unneeded(made, layout.blocks_read, set())
         return [stage for stage in made if any(step.stores for step in stage.steps)], layout
 
-    def compiled(
+    def compile(
         self, signature: Signature, target: Target | None = None, lanes: int | None = None, places: Places = ()
     ) -> Any:
         """The gufunc, and its operations per state. `places`: of each result the array that it is part of, and how many
@@ -89,8 +89,8 @@ class PairKernel:
         kinds, numbers = self.kinds
 
         def source() -> Source:
-            made, layout = self.traced()
-            memory = laid_out(made, len(kinds), {"a_g": (6, 1)}, Memory(2 * lanes, 1))
+            made, layout = self.trace()
+            memory = number_entries(made, len(kinds), {"a_g": (6, 1)}, Memory(2 * lanes, 1))
             there = places or tuple((i, 0, 0) for i in range(len(layout.results)))
             text = _text(made, memory, layout, signature, there, lanes, target.fma)
             header = {"memory": memory.data(), "layout": _layout_data(layout), "pairs": _counts(made, layout)}
@@ -107,7 +107,7 @@ class PairKernel:
 
     def operations(self) -> int:
         """Operations per state of a kernel that has yet to be compiled."""
-        return pair_operations(_counts(*self.traced()), self.model)
+        return pair_operations(_counts(*self.trace()), self.model)
 
     def _data(self, header: Mapping[str, Any], signature: Signature, kinds: list[int], lanes: int) -> list[Any]:
         """The tables of the links, then the places of records, links along the walk, runs, places and sizes."""

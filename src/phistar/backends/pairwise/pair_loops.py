@@ -126,7 +126,7 @@ class _Areas:
         return self.code["scratch"].at(self.code["width"] * number)
 
     @property
-    def _layered(self) -> Local:
+    def _table_start(self) -> Local:
         """Where tables begin, in rows."""
         rows = 6 * len(self.layout.mails(True))
         return self.code["layers"] * (6 * len(self.layout.mails(False))) + rows
@@ -139,7 +139,7 @@ class _Areas:
         return self._from(self.code["layers"] * (6 * self.layout.mails(False).index(name) + entry) + layer + start)
 
     def table(self, name: str) -> Local:
-        own = self._from(self.code["width"] * self.layout.tables.index(name) + self._layered)
+        own = self._from(self.code["width"] * self.layout.tables.index(name) + self._table_start)
         return self.direct[name].select(self._out(name), own) if name in self.direct else own
 
     def pitch(self, name: str) -> Local:
@@ -155,7 +155,7 @@ class _Areas:
 
     def buffer(self, name: str, entry: int) -> Local:
         number = MOST * self.layout.buffers.index(name) + entry
-        return self._from(self.code["width"] * len(self.layout.tables) + self._layered + number)
+        return self._from(self.code["width"] * len(self.layout.tables) + self._table_start + number)
 
     def row(self, name: str, first: Local, entry: int) -> Local:
         """A row of a link whose columns begin at `first`."""
@@ -219,15 +219,15 @@ class _Region:
                 self._work(work, start // GROUP, k // GROUP + 1)
                 for x in work.fields:
                     self._own(x, 1, added=True)
-            code.branch(stop < links, partial(self._carried, work, mails, start, stop))
+            code.branch(stop < links, partial(self._carry, work, mails, start, stop))
 
-    def _carried(self, work: Work, mails: list[tuple[str, int]], start: Local, stop: Local) -> None:
+    def _carry(self, work: Work, mails: list[tuple[str, int]], start: Local, stop: Local) -> None:
         code, rows = self.code, [x.name for x in work.fields if not x.handed_on]
         places = [self.areas.outward(*mail, code.whole(0)).at(start + GROUP * n) for n in range(2) for mail in mails]
 
         def turn(k: Local, values: list[Local]) -> list[Local]:
             self._enter(k)
-            fixed = {s: self._block(s, 1).every(GROUP) for s in work.body.used() if s[0] == BLOCK}
+            fixed = {s: self._block(s, 1).every(GROUP) for s in work.body.spots_used() if s[0] == BLOCK}
             after: list[Local] = []
             for n in range(2):
                 known = dict(zip(mails, values[n * len(mails) :], strict=False))
@@ -238,7 +238,7 @@ class _Region:
                     self.areas.row(name, k, 0).at(start + GROUP * n).store(made[name, 0])
             return after
 
-        code.carried(stop, code["links"], [place.load(GROUP) for place in places], turn)
+        code.carry(stop, code["links"], [place.load(GROUP) for place in places], turn)
 
     # A link
 
@@ -271,12 +271,12 @@ class _Region:
                 self._own(x, rates, added=True)
         for number, name in enumerate(layout.results):
             if name in layout.buffers and name in {x.name for x in self.region.fields}:
-                code.branch(self.areas.direct[name], lambda: None, partial(self._written, number, name, rates))
+                code.branch(self.areas.direct[name], lambda: None, partial(self._write, number, name, rates))
 
     def _start(self, work: Work) -> Local:
         return self.at["first"] // GROUP if work.span == UPPER else self.code.whole(0)
 
-    def _written(self, number: int, name: str, rates: int) -> None:
+    def _write(self, number: int, name: str, rates: int) -> None:
         to = self.code["place"].at(self.at["first"]).load()
         for i in range(rates):
             self.areas.put(number, self.areas.buffer(name, i), to + i)
@@ -284,7 +284,7 @@ class _Region:
     def _clear_left(self, rates: int) -> None:
         """Zero the columns of branches that the walk has left, where they would be taken for inboard ones."""
         inboard = self.layout.at(self.number, INBOARD, rates)
-        used = sorted({spot for work in inboard for spot in work.body.used() if spot[0] == COLUMN})
+        used = sorted({spot for work in inboard for spot in work.body.spots_used() if spot[0] == COLUMN})
 
         def clear() -> None:
             for spot in used:
@@ -324,20 +324,20 @@ class _Region:
         if inboard is not None:
             stop = (at["first"] + (GROUP - 1)) // GROUP
             work = partial(self._work, inboard, code.whole(0), stop)
-            self._saved(rows, at["first"] // GROUP, work, at["first"], stop * GROUP)
+            self._save_columns(rows, at["first"] // GROUP, work, at["first"], stop * GROUP)
         elif not self.layout.is_half(self.number, x):
             for row in rows:
                 self._fill(row, code.whole(0), at["first"])
         if outboard is not None:
             start = at["stop"] // GROUP
             work = partial(self._work, outboard, start, at["end"] // GROUP)
-            self._saved(rows, start, work, start * GROUP, at["stop"])
+            self._save_columns(rows, start, work, start * GROUP, at["stop"])
         for row in rows:
             self._fill(row, at["stop"] if outboard is None and not x.begun else at["end"], code["width"])
         if not x.begun:
             self._own(x, rates, added=False)
 
-    def _saved(self, rows: list[Local], group: Local, work: Any, start: Local, stop: Local) -> None:
+    def _save_columns(self, rows: list[Local], group: Local, work: Any, start: Local, stop: Local) -> None:
         """Work on whole groups of rows that leaves the columns from `start` to `stop`, of one group, as they are."""
         code = self.code
         edges = [self.edge.at(GROUP * i) for i in range(len(rows))]
@@ -377,12 +377,16 @@ class _Region:
         kind, name, entry = spot
         if kind == COLUMN:
             return self.code["columns"].at(self.code["width"] * self.layout.column_entries.index((name, entry)))
-        return self._handed(name, entry) if kind == MAIL else self.areas.row(name, self.at["first"], entry)
+        return self._handed_place(name, entry) if kind == MAIL else self.areas.row(name, self.at["first"], entry)
 
     def _to(self, name: str, entry: int) -> Local:
-        return self.areas.row(name, self.at["first"], entry) if name in self.layout.rows else self._handed(name, entry)
+        return (
+            self.areas.row(name, self.at["first"], entry)
+            if name in self.layout.rows
+            else self._handed_place(name, entry)
+        )
 
-    def _handed(self, name: str, entry: int) -> Local:
+    def _handed_place(self, name: str, entry: int) -> Local:
         if self.region.direction == INWARD:
             return self.areas.inward(name, entry)
         return self.areas.outward(name, entry, self.at["target"])

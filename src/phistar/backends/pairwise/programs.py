@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phistar.backends.programs.derivations import Nodes, derived, spelled
+from phistar.backends.programs.derivations import Nodes, derive, spelled
 from phistar.errors import StatementError
 from phistar.identities.factor import factor
 from phistar.identities.law import TREE
@@ -14,7 +14,7 @@ from phistar.operators.nodes import Node, adjoint, product, zero
 from phistar.operators.spaces import RATES, SCALARS
 from phistar.operators.symbols import PHI, Symbols
 from phistar.sweeps.lower import lower_all
-from phistar.sweeps.pairs import paired
+from phistar.sweeps.pairs import to_pair_program
 from phistar.sweeps.regions import PairProgram
 
 
@@ -23,19 +23,19 @@ def pair_program(nodes: Nodes, symbols: Symbols, serial: bool = False) -> PairPr
 
     def make() -> PairProgram | None:
         try:
-            return _paired(nodes, symbols, serial)
+            return _pair_program(nodes, symbols, serial)
         except StatementError:
             return None
 
-    return derived(("pairs", spelled(nodes, symbols), serial), make)
+    return derive(("pairs", spelled(nodes, symbols), serial), make)
 
 
-def _paired(nodes: Nodes, symbols: Symbols, serial: bool) -> PairProgram:
+def _pair_program(nodes: Nodes, symbols: Symbols, serial: bool) -> PairProgram:
     stated = {name: with_composites(simplify(node, symbols, TREE, True).result, symbols) for name, node in nodes}
     mirrored = {name for name, x in stated.items() if expand(x).adjoint().same_as(expand(x))}
     if serial:
         stated |= {name: in_closed_form(stated[name], symbols) for name in mirrored}
-    return paired(lower_all(stated, True), mirrored)
+    return to_pair_program(lower_all(stated, True), mirrored)
 
 
 def in_closed_form(node: Node, s: Symbols) -> Node:
@@ -75,7 +75,7 @@ def _between(polynomial: Polynomial) -> list[Node]:
     return list(found.values())
 
 
-def moved_by_forces(s: Symbols) -> Symbols:
+def symbols_under_forces(s: Symbols) -> Symbols:
     """The symbols with θ̈ = (I − HψK)*D⁻¹(T − Hψ(KT + Mα + 𝓑V)), α at rest (RJK91 eqs. 14, 15)."""
     rest = s.M @ s.accelerated(zero(SCALARS, RATES)).alpha + s.B_v @ s.V
     return s.accelerated(s.whitening.T @ s.D.inv @ (s.T - s.H @ s.psi @ (s.K @ s.T + rest)))

@@ -94,11 +94,11 @@ def _bias_of(terms: Terms, z: str, of: Riccati) -> Bias | None:
         return None
     (sign, x), (z_plus,) = biased[0], sent
     between = {name for name in _readers(terms, z) if name != z_plus and _factor(terms[name], of.d_inverse) is None}
-    e = _factor(plus([(ONE, _inlined(terms, z_plus, between)), (-ONE, Field(z))]), of.g)
+    e = _factor(plus([(ONE, _inline(terms, z_plus, between)), (-ONE, Field(z))]), of.g)
     if e is None or [part for part in _parts(e) if z in fields_anywhere(part[1])] != [(-ONE, times(H, Field(z)))]:
         return None
     innovation = times(of.d_inverse, plus([(sign, e)]))
-    rates = {name for name in terms if _inlined(terms, name, between) is innovation}
+    rates = {name for name in terms if _inline(terms, name, between) is innovation}
     known = between.union(*(_readers(terms, name) for name in (z, *between)))
     if len(rates) != 1 or not known <= between | rates | {z_plus}:
         return None
@@ -118,7 +118,7 @@ def _behind_the_joint(program: Program, bias: Bias) -> Program:
     """z without Px, z⁺ with P⁺x; κ = φ*λ + x in the place of φ*λ in y, and of both in λ."""
     sum_of_both = plus([(ONE, Field(bias.carried)), (ONE, bias.x)])
 
-    def changed(name: str, term: Term) -> Term:
+    def change(name: str, term: Term) -> Term:
         if name == bias.z:
             return plus([(ONE, term), (-bias.sign, times(bias.of.p, bias.x))])
         if name == bias.z_plus:
@@ -130,7 +130,7 @@ def _behind_the_joint(program: Program, bias: Bias) -> Program:
         shorter = len(_parts(less)) == len(_parts(term)) - len(_parts(sum_of_both))
         return plus([(ONE, less), (ONE, KAPPA)]) if shorter else term
 
-    return _changed(program, changed, bias.y, Statement(KAPPA.name, sum_of_both))
+    return _change_terms(program, change, bias.y, Statement(KAPPA.name, sum_of_both))
 
 
 def _along_the_way(program: Program, bias: Bias) -> Program:
@@ -158,13 +158,13 @@ def _is_private(program: Program, terms: Terms, bias: Bias) -> bool:
 
 
 def _split(program: Program, bias: Bias, name: str, call: Call) -> Program:
-    def changed(target: str, term: Term) -> Term:
+    def change(target: str, term: Term) -> Term:
         if target == bias.z:
             return plus([(ONE, term), (bias.sign, times(MASS, RHO))])
         return Call(WITHOUT_WAY, call.arguments) if target == name else term
 
     along = plus([(ONE, FromParent(RHO.name)), (ONE, Call(WAY, call.arguments))])
-    return _changed(program, changed, name, Statement(RHO.name, along))
+    return _change_terms(program, change, name, Statement(RHO.name, along))
 
 
 def _terms_of(program: Program) -> dict[str, Term]:
@@ -184,7 +184,7 @@ def _factor(term: Term, left: Term) -> Term | None:
     return term.right if isinstance(term, Times) and term.left is left else None
 
 
-def _inlined(terms: Terms, name: str, between: set[str]) -> Term:
+def _inline(terms: Terms, name: str, between: set[str]) -> Term:
     """A term with some fields written out."""
 
     def change(part: Term) -> Term:
@@ -193,7 +193,7 @@ def _inlined(terms: Terms, name: str, between: set[str]) -> Term:
     return rebuild(terms[name], change)
 
 
-def _changed(program: Program, change: Callable[[str, Term], Term], beside: str, added: Statement) -> Program:
+def _change_terms(program: Program, change: Callable[[str, Term], Term], beside: str, added: Statement) -> Program:
     """The program with each term changed, and one more statement in the sweep of the field `beside`."""
     sweeps = []
     for sweep in program.sweeps:

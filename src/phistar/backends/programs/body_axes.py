@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links import values as link
-from phistar.backends.links.congruence import turned
+from phistar.backends.links.congruence import rotate_symmetric
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Call, Field, Program, Statement, Sweep
 
@@ -32,7 +32,7 @@ def _moved_inertia(frame: Frame, parameters: np.ndarray) -> np.ndarray:
     outer = point[:, None] * (mass * point - moment)[None, :] - moment[:, None] * point[None, :]
     shifted = full + np.eye(3) * np.sum(half * point) - outer
     back = np.swapaxes(rotation, -1, -2)
-    about = turned(back, link.mirrored(shifted))
+    about = rotate_symmetric(back, link.mirrored(shifted))
     entries = [about[i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))]
     return np.array([*mass, *np.matmul(back, moment - mass * point), *entries], dtype=object)[:, None]
 
@@ -44,7 +44,7 @@ AXES: Mapping[str, Callable[[Frame, Any], Any]] = {
     "force_in_body": lambda frame, x: link.inward(*frame, x),
     "inertia_of_body": _moved_inertia,
 }
-"""What a step may call, of its link's frame in the body's and a block."""
+"""Calls that a step may make, on its link's frame in the body and a block."""
 
 
 def in_body_axes(program: Program, spaces: Mapping[str, str], parameters: tuple[str, ...] = ()) -> Program:
@@ -72,7 +72,7 @@ def in_body_axes(program: Program, spaces: Mapping[str, str], parameters: tuple[
     return replace(
         program,
         inputs=tuple(inputs),
-        sweeps=_followed(sweeps, leaving),
+        sweeps=_follow(sweeps, leaving),
         outputs=tuple((f"{name} in bodies" if name in leaving else name, over) for name, over in program.outputs),
         results=tuple((public, f"{name} in bodies" if name in leaving else name) for public, name in program.results),
         columns=columns,
@@ -87,7 +87,7 @@ def _led_by(sweeps: tuple[Sweep, ...], statements: list[Statement]) -> tuple[Swe
     return Sweep(first.direction, (*statements, *first.statements)), *others
 
 
-def _followed(sweeps: tuple[Sweep, ...], leaving: Mapping[str, Call]) -> tuple[Sweep, ...]:
+def _follow(sweeps: tuple[Sweep, ...], leaving: Mapping[str, Call]) -> tuple[Sweep, ...]:
     """The sweeps with what leaves them made where it is known."""
     result = []
     for sweep in sweeps:

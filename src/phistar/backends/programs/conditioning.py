@@ -142,21 +142,21 @@ def chosen_inverse(mobility: np.ndarray, damping: float, truncation: float) -> n
         raise StatementError(
             f"damping = {damping:g} must not be negative, truncation = {truncation:g} must be between 0 and 1."
         )
-    return damped(mobility, damping) if damping else truncated(mobility, truncation)
+    return damp(mobility, damping) if damping else truncate(mobility, truncation)
 
 
-def damped(mobility: np.ndarray, damping: float) -> np.ndarray:
+def damp(mobility: np.ndarray, damping: float) -> np.ndarray:
     """s^{-½}(S + δ)⁻¹s^{-½} = (Ω + δs)⁻¹, (…, 6m, 6m)."""
     unit = np.eye(mobility.shape[-1])
     heavier = mobility + damping * scales(mobility)[..., None] * unit
     return solve_symmetric(heavier, np.broadcast_to(unit, mobility.shape))
 
 
-def truncated(mobility: np.ndarray, truncation: float) -> np.ndarray:
+def truncate(mobility: np.ndarray, truncation: float) -> np.ndarray:
     """The inverse where an eigenvalue of S is above `truncation` times the greatest, zero in the other directions."""
     if is_traced(mobility):
         raise StatementError("Truncation decides by values, so it cannot be compiled; use damping there.")
-    roots, scaled = _scaled(mobility)
+    roots, scaled = _scale(mobility)
     finite = np.expand_dims(np.all(np.isfinite(scaled), axis=(-1, -2)), (-1, -2))
     values, vectors = np.linalg.eigh(np.where(finite, scaled, 0.0))
     kept = values > truncation * values[..., -1:]
@@ -165,7 +165,7 @@ def truncated(mobility: np.ndarray, truncation: float) -> np.ndarray:
     return np.where(finite, whole, np.nan) * roots[..., :, None] * roots[..., None, :]
 
 
-def _scaled(mobility: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _scale(mobility: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """s^{-½} (zero where a block is) and S."""
     sizes = scales(mobility)
     roots = np.where(sizes > 0.0, 1.0 / np.sqrt(np.where(sizes > 0.0, sizes, 1.0)), 0.0)
@@ -174,7 +174,7 @@ def _scaled(mobility: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _eigenvalues(mobility: Any) -> np.ndarray:
     """Eigenvalues of S, ascending, (…, 6m); 0 if Ω is not finite."""
-    _, scaled = _scaled(np.asarray(mobility, dtype=float))
+    _, scaled = _scale(np.asarray(mobility, dtype=float))
     finite = np.all(np.isfinite(scaled), axis=(-1, -2))
     values = np.linalg.eigvalsh(np.where(np.expand_dims(finite, (-1, -2)), scaled, 0.0))
     return np.where(np.expand_dims(finite, -1), values, 0.0)

@@ -34,7 +34,7 @@ Made = TypeVar("Made")
 FILE = Path(__file__).with_name("derivations.json")
 SOURCES = ("identities", "operators", "sweeps", "backends/pairwise/programs.py")
 SOURCES += ("backends/programs/derived_programs.py", "backends/programs/derivative_program.py")
-"""What decides what is derived."""
+"""Sources that decide what is derived."""
 
 known: dict[str, Any] = {}
 """All that was asked for in this process, by name."""
@@ -52,15 +52,15 @@ def spelled(nodes: Nodes, symbols: Symbols) -> str:
     return told
 
 
-def derived(made_from: tuple[Any, ...], make: Callable[[], Made]) -> Made:
+def derive(made_from: tuple[Any, ...], make: Callable[[], Made]) -> Made:
     """What `make` derives from what is named exactly: a program, or tuples, words and numbers."""
     name = hashlib.sha256(repr((*made_from, laws_of_users())).encode()).hexdigest()[:24]
     if name not in known:
-        known[name] = _kept(name, make)
+        known[name] = _cached(name, make)
     return known[name]
 
 
-def _kept(name: str, make: Callable[[], Any]) -> Any:
+def _cached(name: str, make: Callable[[], Any]) -> Any:
     key = stored.key("derived", name)
     found = stored.load(key, stored.PROGRAM)
     if found is not None:

@@ -25,7 +25,7 @@ from phistar.backends.code.unsolved import Block, Unsolved
 from phistar.backends.links.brackets import bracket
 from phistar.backends.links.common_frame import CommonFrame
 from phistar.backends.links.values import Links, mirrored
-from phistar.backends.programs.derivations import Nodes, derived, spelled
+from phistar.backends.programs.derivations import Nodes, derive, spelled
 from phistar.backends.programs.interpret import tabled
 from phistar.backends.traces.trace import Scalar
 from phistar.errors import StatementError
@@ -53,7 +53,7 @@ def tables_program(nodes: Nodes, symbols: Symbols) -> TableProgram:
         found = [_table_statement(name, node, symbols, tables) for name, node in nodes]
         return TableProgram(lower_tables(tables, symbols, {"mass": composite_mass(symbols)}), tuple(found))
 
-    return derived(("tables", spelled(nodes, symbols)), make)
+    return derive(("tables", spelled(nodes, symbols)), make)
 
 
 def _table_statement(name: str, node: Node, s: Symbols, tables: dict[str, Node]) -> TableStatement:
@@ -89,7 +89,7 @@ def _multiple(node: Node, other: Node, s: Symbols) -> Fraction | None:
     return ratio(*(pair_form(simplify(x, s, TREE, True).result, s) for x in (node, other)))
 
 
-def moved_by_forces(symbols: Symbols) -> Symbols:
+def symbols_under_forces(symbols: Symbols) -> Symbols:
     """The symbols with θ̈ as joint forces give it, by composite bodies."""
     return symbols.accelerated(composite_acceleration(symbols))
 
@@ -97,7 +97,7 @@ def moved_by_forces(symbols: Symbols) -> Symbols:
 # From programs to numbers
 
 
-def evaluated(stated: TableProgram, frame: CommonFrame, vectors: dict[str, Any]) -> Unsolved:
+def evaluate(stated: TableProgram, frame: CommonFrame, vectors: dict[str, Any]) -> Unsolved:
     """The statements at vectors θ̇, θ̈ or T, (…, nv)."""
     at = Tables.at(stated.program, frame, vectors)
     signs = {s.table: float(s.factor) for s in stated.statements}
@@ -113,15 +113,15 @@ def evaluated(stated: TableProgram, frame: CommonFrame, vectors: dict[str, Any])
             for column, values in falling(frame).items():
                 table[:, column] = -sign * values
                 known.add((number, column))
-        tables.append(table if scale == 1.0 else _scaled(table, scale, pairs))
+        tables.append(table if scale == 1.0 else _scale(table, scale, pairs))
         if statement.solved:
             blocks.append(Block(number, symmetric=statement.table == UNIT and scale == 1.0))
     return Unsolved(at.mass, tuple(tables), tuple(blocks), pairs, frozenset(known))
 
 
-def _scaled(table: np.ndarray, scale: float, pairs: Pairs | None) -> np.ndarray:
+def _scale(table: np.ndarray, scale: float, pairs: Pairs | None) -> np.ndarray:
     """A table with what loops would make of it written out, times a number."""
-    return scale * (table if pairs is None else pairs.filled(table))
+    return scale * (table if pairs is None else pairs.fill(table))
 
 
 def unsolved(mass: np.ndarray, by_q: np.ndarray, by_v: np.ndarray, factor: float = 1.0) -> Unsolved:
@@ -152,7 +152,7 @@ class Tables:
         if not tables:
             return {}, None
         left, right, products = sides(tables)
-        pairs = Pairs(self.by_rates(left), self.by_rates(right), self.carried(), sign, products)
+        pairs = Pairs(self.by_rates(left), self.by_rates(right), self.carried_pairs(), sign, products)
         own = {table.name: sign * self.own(table) for table in tables}
         is_open = next(iter(own.values())).dtype == object
         make = pairs.table if is_open else pairs.dense
@@ -172,15 +172,15 @@ class Tables:
             row = np.full((*shape, joint.nv, self.links.model.nv), 0.0, dtype=float if block is None else block.dtype)
             row[..., joint.v_slice] = 0.0 if block is None else block
             rows.append(row)
-        return _stacked(rows)
+        return _stack(rows)
 
     def by_rates(self, names: tuple[str, ...]) -> np.ndarray:
         """Fields (…, 6, r) of the links as rows of joint rates, (…, nv, 6·fields)."""
-        stacks = [_stacked([np.swapaxes(x, -1, -2) for x in self.blocks(name)]) for name in names]
+        stacks = [_stack([np.swapaxes(x, -1, -2) for x in self.blocks(name)]) for name in names]
         batch = np.broadcast_shapes(*(x.shape[:-2] for x in stacks))
         return np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in stacks], axis=-1)
 
-    def carried(self) -> tuple[tuple[int, int], ...]:
+    def carried_pairs(self) -> tuple[tuple[int, int], ...]:
         """Pairs of joint rates, the first of a joint that carries the second's."""
         result, model = [], self.links.model
         rates = [range(*joint.v_slice.indices(model.nv)) for joint in model.joints]
@@ -219,6 +219,6 @@ def falling(frame: CommonFrame) -> dict[int, np.ndarray]:
     return result
 
 
-def _stacked(rows: list[np.ndarray]) -> np.ndarray:
+def _stack(rows: list[np.ndarray]) -> np.ndarray:
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in rows))
     return np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in rows], axis=-2)

@@ -25,7 +25,7 @@ from phistar.operators.symbols import Symbols
 from phistar.sweeps.factored_inverses import factored_inverses, updates_apart
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import lower_all
-from phistar.sweeps.search import cheapest, offered
+from phistar.sweeps.search import cheapest, forms_worth_counting
 
 
 @cache
@@ -39,7 +39,9 @@ def derived_program(
     if form in (AS_WRITTEN, JOSEPH):
         return lower_all(dict(nodes), matrix, form == JOSEPH)
     if any(taken):
-        forms = [offered(node, symbols, setting, matrix)[i] for (_, node), i in zip(nodes, taken, strict=True)]
+        forms = [
+            forms_worth_counting(node, symbols, setting, matrix)[i] for (_, node), i in zip(nodes, taken, strict=True)
+        ]
         program = lower_all({name: each.node for (name, _), each in zip(nodes, forms, strict=True)}, matrix)
         return replace(program, inputs=derived_program(nodes, symbols, setting, matrix, form).inputs)
     innovations = form == ARTICULATED
@@ -50,7 +52,7 @@ def forms_offered(nodes: Nodes, symbols: Symbols, setting: Setting, matrix: bool
     """The forms of statements that have other sweeps and the same arguments: of several statements all combinations
     where these are few, else those in which one statement has another form; last by composite bodies, where something
     is inverted (R87, Fig. 4)."""
-    offers = [len(offered(node, symbols, setting, matrix)) for _, node in nodes]
+    offers = [len(forms_worth_counting(node, symbols, setting, matrix)) for _, node in nodes]
     if math.prod(offers) <= MOST_COMBINED:
         combined = list(itertools.product(*(range(n) for n in offers)))
     else:

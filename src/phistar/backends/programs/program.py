@@ -13,7 +13,7 @@ from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import links_at
 from phistar.backends.links.wide import mechanism_at
-from phistar.backends.programs.derivations import ARTICULATED, Nodes, Taken, derived, spelled
+from phistar.backends.programs.derivations import ARTICULATED, Nodes, Taken, derive, spelled
 from phistar.backends.programs.interpret import poses, run
 from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.arrays import traced as traced_array
@@ -28,7 +28,7 @@ from phistar.sweeps.lower import GIVEN, lower_poses
 
 BLOCKS: Literal["blocks"] = "blocks"
 Wanted = bool | Literal["blocks"]
-"""Of an operator: its action on a vector, its matrix, or (of a memoryless one) its blocks, one under the other."""
+"""An operator's action on a vector, its matrix, or (if it is memoryless) its blocks, one under the other."""
 
 
 def program_of(
@@ -41,7 +41,7 @@ def program_of(
 
         return derived_program(nodes, symbols, setting, matrix, form, taken)
 
-    return derived(("program", spelled(nodes, symbols), setting, matrix, form, taken), make)
+    return derive(("program", spelled(nodes, symbols), setting, matrix, form, taken), make)
 
 
 def equal_forms(nodes: Nodes, symbols: Symbols, setting: Setting, matrix: bool) -> tuple[tuple[str, Taken], ...]:
@@ -52,7 +52,7 @@ def equal_forms(nodes: Nodes, symbols: Symbols, setting: Setting, matrix: bool) 
 
         return forms_offered(nodes, symbols, setting, matrix)
 
-    return derived(("forms", spelled(nodes, symbols), setting, matrix), make)
+    return derive(("forms", spelled(nodes, symbols), setting, matrix), make)
 
 
 def is_wide(node: Node) -> bool:
@@ -88,9 +88,9 @@ class Evaluation:
         outputs = run(self.program, mechanism_at(model, q, self.frames), arrays, self.operators)
         whole = {name: np.broadcast_to(x, (*batch, *x.shape[-2:])) for name, x in outputs.items()}
         names = self.program.result_names
-        return {public: np.array(self._shaped(public, whole[name])) for public, name in names.items()}
+        return {public: np.array(self._in_public_shape(public, whole[name])) for public, name in names.items()}
 
-    def _shaped(self, public: str, x: np.ndarray) -> np.ndarray:
+    def _in_public_shape(self, public: str, x: np.ndarray) -> np.ndarray:
         if public in self.program.matrices:
             return x
         if self.program.is_scalar(public):

@@ -14,7 +14,7 @@ import numpy as np
 
 from phistar.backends.links.brackets import bracket, coriolis_block, force_bracket
 from phistar.backends.links.common_frame import CommonFrame
-from phistar.backends.programs.derivations import Nodes, derived, spelled
+from phistar.backends.programs.derivations import Nodes, derive, spelled
 from phistar.backends.programs.interpret import tabled
 from phistar.backends.programs.triple_places import (
     INSIDE,
@@ -38,7 +38,7 @@ TENSORS: tuple[str, ...] = ("dqdq", "dqdv", "dvdv", "dadq")
 
 def triples_program(nodes: Nodes, symbols: Symbols) -> TripleProgram:
     """The program of rates of operators between joints."""
-    return derived(("triples", spelled(nodes, symbols)), lambda: lower_triples(nodes, symbols))
+    return derive(("triples", spelled(nodes, symbols)), lambda: lower_triples(nodes, symbols))
 
 
 EXCHANGED = {"dqdq": (1, 2), "dqdv": None, "dvdv": (1, 2), "dadq": (0, 1)}

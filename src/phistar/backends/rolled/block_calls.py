@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.traces.trace import CONST, INPUT, Scalar, Tape, TooLong, Trace, finish, restricted
+from phistar.backends.traces.trace import CONST, INPUT, Scalar, Tape, TooLong, Trace, finish, restrict
 
 CONSTANT = -1  # the block of a call's own constants, as `Kind.loads` names it
 FOLDED = (0.0, 1.0, -1.0)  # entries of turns that are part of the code; of other constants, zeros alone
@@ -73,7 +73,7 @@ class CallRecorder:
         self._numbers: dict[Hashable, int] = {}
         self._left = most
 
-    def given(self, size: int) -> Block:
+    def argument(self, size: int) -> Block:
         """A block of the program's arguments."""
         return self._block(tuple(range(size)))
 
@@ -99,7 +99,7 @@ class CallRecorder:
         kind = (key, tuple(block.entries for block in blocks), fixed)
         if kind not in self._numbers:
             self._numbers[kind] = len(self.kinds)
-            self.kinds.append(_traced(function, blocks, fixed))
+            self.kinds.append(_trace(function, blocks, fixed))
             if self._left is not None:
                 self._left -= len(self.kinds[-1].trace.code)
                 if self._left < 0:
@@ -116,7 +116,7 @@ def _flat(arrays: Sequence[Any]) -> list[float]:
     return [x for array in arrays for x in np.asarray(array, dtype=float).reshape(-1).tolist()]
 
 
-def _traced(function: Callable[..., Sequence[Any]], blocks: Sequence[Block], fixed: tuple[float | None, ...]) -> Kind:
+def _trace(function: Callable[..., Sequence[Any]], blocks: Sequence[Block], fixed: tuple[float | None, ...]) -> Kind:
     tape, loads = Tape(), list[tuple[int, int]]()
 
     def row(position: int, entries: Sequence[int | float]) -> np.ndarray:
@@ -204,12 +204,12 @@ def recorded_calls(
             if more:
                 own |= more
                 grown.add(call.kind)
-                read[call.kind] = _loaded(kind, own)
-            live |= {(block, cell) for at, cell in read[call.kind] if (block := _taken(call, at)) is not None}
+                read[call.kind] = _loads(kind, own)
+            live |= {(block, cell) for at, cell in read[call.kind] if (block := _taken_from(call, at)) is not None}
         if not grown:
             break
     used = [number for number, own in enumerate(needed) if own]
-    kinds = tuple(_restricted(record.kinds[number], sorted(needed[number])) for number in used)
+    kinds = tuple(_restrict(record.kinds[number], sorted(needed[number])) for number in used)
     renumbered = {number: i for i, number in enumerate(used)}
     calls = tuple(
         Call(renumbered[call.kind], call.taken, call.made, call.constants)
@@ -219,21 +219,21 @@ def recorded_calls(
     return CallProgram(kinds, calls, tuple(record.sizes), given, tuple(map(tuple, outputs)))
 
 
-def _taken(call: Call, position: int) -> int | None:
+def _taken_from(call: Call, position: int) -> int | None:
     return None if position == CONSTANT else call.taken[position]
 
 
-def _loaded(kind: Kind, outputs: set[int]) -> set[Cell]:
-    trace = restricted(kind.trace, sorted(outputs))
+def _loads(kind: Kind, outputs: set[int]) -> set[Cell]:
+    trace = restrict(kind.trace, sorted(outputs))
     return {kind.loads[number] for op, number, _ in trace.code if op == INPUT}
 
 
-def _restricted(kind: Kind, outputs: list[int]) -> Kind:
-    trace = restricted(kind.trace, outputs)
+def _restrict(kind: Kind, outputs: list[int]) -> Kind:
+    trace = restrict(kind.trace, outputs)
     return Kind(trace, kind.loads, tuple(kind.stores[i] for i in outputs), kind.made, kind.constants)
 
 
-def shaped(row: np.ndarray, *shapes: tuple[int, ...]) -> list[np.ndarray]:
+def split_row(row: np.ndarray, *shapes: tuple[int, ...]) -> list[np.ndarray]:
     """A row of numbers cut into arrays of these shapes."""
     found, start = [], 0
     for shape in shapes:

@@ -55,7 +55,7 @@ class BuiltKind(LinkKind):
         """The link with the one that carries it; constants that its kind shares are numbers."""
         own = record.array("own", "q", (len(self.link.coordinates),))
         above = record.array("parent", "q", (len(self.link.carried_by),))
-        return self._placed_at(record.array("constant", "", (self.constants,)), np.concatenate([above, own]))
+        return self._mechanism_at(record.array("constant", "", (self.constants,)), np.concatenate([above, own]))
 
     @cached_property
     def constants(self) -> int:
@@ -75,14 +75,14 @@ class BuiltKind(LinkKind):
     def alone_at(self, constants: np.ndarray, q: np.ndarray) -> tuple[Mechanism, int]:
         """The link at traced coordinates of its own, for what does not depend on where its carrier is: that stands at
         any numbers."""
-        return self._placed_at(constants, np.concatenate([np.repeat(q[:1], len(self.link.carried_by)), q]))
+        return self._mechanism_at(constants, np.concatenate([np.repeat(q[:1], len(self.link.carried_by)), q]))
 
-    def _placed_at(self, constants: np.ndarray, q: np.ndarray) -> tuple[Mechanism, int]:
+    def _mechanism_at(self, constants: np.ndarray, q: np.ndarray) -> tuple[Mechanism, int]:
         whole = self.link.constants.astype(object)
         whole[np.flatnonzero(self.varies)] = constants
         return self.link.make(q, whole), self.link.own
 
-    def placed(self, rows: np.ndarray, above: bool) -> Any:
+    def pose_of(self, rows: np.ndarray, above: bool) -> Any:
         places = [(row[:9].reshape(3, 3), row[9:]) for row in rows]
         if not self.link.is_compound:
             return places[0]
@@ -90,7 +90,7 @@ class BuiltKind(LinkKind):
         return {first + i: place for i, place in enumerate(places)}
 
 
-def sorted_by_kind(links: Sequence[SingledLink]) -> tuple[list[BuiltKind], list[int]]:
+def group_by_kind(links: Sequence[SingledLink]) -> tuple[list[BuiltKind], list[int]]:
     """The kinds of links that occur, and which each link is."""
     members: dict[bytes, list[int]] = {}
     for k, link in enumerate(links):

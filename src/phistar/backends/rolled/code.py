@@ -20,7 +20,16 @@ from phistar.backends.kernels import Module, llvm_text
 from phistar.backends.rolled import flat_steps
 from phistar.backends.rolled.flat_steps import FlatTracer
 from phistar.backends.rolled.link_loops import Calls, Finish, Sizes, TraceStage, loop_functions
-from phistar.backends.rolled.link_memory import FLAT, FRAME, Memory, Stage, StepEntries, laid_out, needed, used_pointers
+from phistar.backends.rolled.link_memory import (
+    FLAT,
+    FRAME,
+    Memory,
+    Stage,
+    StepEntries,
+    drop_unneeded,
+    number_entries,
+    used_pointers,
+)
 from phistar.backends.rolled.operator_columns import finish
 from phistar.backends.rolled.plan import Plan, inverted_fields, read_off, total
 from phistar.backends.rolled.recorder import Place, Step
@@ -73,14 +82,14 @@ class Laid:
         return partial(finish, outputs=outputs, wide=wide, stages=columns, across=plan.across, sums=sums)
 
 
-def laid(plan: Plan, kinds: Sequence[LinkKind], lanes: int) -> Laid:
+def lay_out(plan: Plan, kinds: Sequence[LinkKind], lanes: int) -> Laid:
     """Trace and lay out a plan for some kinds of links, `lanes` states a block."""
     tracer = FlatTracer(plan)
     flat = {name for name, _ in plan.program.outputs if name not in plan.outputs}
-    stages = needed(traced_stages(plan, kinds, tracer), set(plan.outputs), flat)
+    stages = drop_unneeded(traced_stages(plan, kinds, tracer), set(plan.outputs), flat)
     wide = set(plan.wide) | {read_off(name) for name in plan.wide}
     memory = Memory(lanes, plan.width, wide=frozenset(wide))
-    laid_out(stages, len(kinds), totals_last(plan, tracer.shapes), memory)
+    number_entries(stages, len(kinds), totals_last(plan, tracer.shapes), memory)
     return Laid(plan, stages, memory, tracer)
 
 
@@ -98,7 +107,7 @@ def rolled_text(
     A block of states is two vectors of `lanes`. `around`: what comes before and behind the stages of a plan without
     columns.
     """
-    found = laid(plan, kinds, 2 * lanes)
+    found = lay_out(plan, kinds, 2 * lanes)
     made, finishing = stage_calls(found.stages, found.memory, lanes, fma), found.finish(range(inputs, len(axes)))
     before, behind = around
     own = [stage.body for stage in (*before, *behind)]
@@ -161,21 +170,21 @@ def traced_stages(plan: Plan, kinds: Sequence[LinkKind], tracer: FlatTracer) -> 
     """
     inverted = inverted_fields(plan.program)
     if not kinds[0].keeps:
-        return _settled(plan, kinds, tracer, inverted)
+        return _settle(plan, kinds, tracer, inverted)
     try:
         with np.errstate(all="raise"):
-            return _settled(plan, kinds, tracer, frozenset())
+            return _settle(plan, kinds, tracer, frozenset())
     except (ZeroDivisionError, FloatingPointError):
-        return _settled(plan, kinds, tracer, inverted)
+        return _settle(plan, kinds, tracer, inverted)
 
 
-def _settled(plan: Plan, kinds: Sequence[LinkKind], tracer: FlatTracer, inverted: frozenset[str]) -> list[Stage]:
+def _settle(plan: Plan, kinds: Sequence[LinkKind], tracer: FlatTracer, inverted: frozenset[str]) -> list[Stage]:
     other = set[tuple[bytes, Place]]()
     while True:
-        stages = _traced(plan, kinds, tracer, partial(_is_zero, other, inverted))
+        stages = _trace(plan, kinds, tracer, partial(_is_zero, other, inverted))
         links = [stage for stage in stages if stage.direction in (ir.INWARD, ir.OUTWARD)]
         steps = [(kind, step) for stage in links for kind, step in zip(kinds, stage.steps, strict=True)]
-        found = {place for kind, step in steps for place in _handed_on(kind, step)}
+        found = {place for kind, step in steps for place in _places_handed_on(kind, step)}
         if found <= other:
             return stages
         other |= found
@@ -192,7 +201,7 @@ def _is_zero(other: set[tuple[bytes, Place]], inverted: frozenset[str], kind: Li
     return place in _LIFT or (handed_on and (build, place) not in other)
 
 
-def _handed_on(kind: LinkKind, step: Step) -> list[tuple[bytes, Place]]:
+def _places_handed_on(kind: LinkKind, step: Step) -> list[tuple[bytes, Place]]:
     """Nonzero places that a step leaves for its neighbours, as they name them, with the build of the link they are
     at."""
     made = zip(step.stores, step.trace.outputs, step.trace.output_is_constant, strict=True)
@@ -200,7 +209,7 @@ def _handed_on(kind: LinkKind, step: Step) -> list[tuple[bytes, Place]]:
     return [(kind.above if x[0] == "siblings" else kind.build, (_HANDED_ON[x[0]], *x[1:])) for x in left]
 
 
-def _traced(plan: Plan, kinds: Sequence[LinkKind], tracer: FlatTracer, zeros: Any) -> list[Stage]:
+def _trace(plan: Plan, kinds: Sequence[LinkKind], tracer: FlatTracer, zeros: Any) -> list[Stage]:
     links = [StepTracer(plan, kind, zeros) for kind in kinds]
     apart = kinds[0].frames is None  # frames have stages of their own
     stages: list[Stage] = []
@@ -210,7 +219,7 @@ def _traced(plan: Plan, kinds: Sequence[LinkKind], tracer: FlatTracer, zeros: An
             stages += _at_frames([flat_steps.at_frames(plan, sweep)], name) if apart else []
             stages.append(Stage("flat", [tracer.trace(sweep)], name))
         else:
-            before = [flat_steps.cleared(plan, sweep), flat_steps.brought(plan, sweep)] if apart else []
+            before = [flat_steps.clearing_step(plan, sweep), flat_steps.bringing_step(plan, sweep)] if apart else []
             stages += _at_frames(before, name)
             stages.append(Stage(sweep.direction, [link.trace(sweep) for link in links], name))
     return stages

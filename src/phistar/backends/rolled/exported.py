@@ -9,7 +9,7 @@ from typing import Any
 
 from phistar.backends.code.plain_trace import PlainTrace
 from phistar.backends.kernels import F64, I1, I64, TABLES, U32, Code, Func, Statement, Table, Value
-from phistar.backends.rolled.code import laid
+from phistar.backends.rolled.code import lay_out
 from phistar.backends.rolled.link_loops import TABLES as NAMES
 from phistar.backends.rolled.link_loops import (
     Array,
@@ -50,9 +50,9 @@ class Exported:
     work: int
 
 
-def exported(plan: Plan, links: RolledLinks, frames: tuple[str, ...], inputs: int, outputs: int) -> Exported:
+def export_functions(plan: Plan, links: RolledLinks, frames: tuple[str, ...], inputs: int, outputs: int) -> Exported:
     """The functions of a plan for a robot's links."""
-    found = laid(plan, links.kinds, 1)
+    found = lay_out(plan, links.kinds, 1)
     steps, calls = _steps(found.stages, found.memory)
     data = tables(links, plan, Rooms.from_data(found.memory.data()), frames, 1)
     sizes, names = found.sizes(1, halves=False), [*NAMES, *(f"places{n}" for n in range(len(data) - len(NAMES)))]

@@ -14,7 +14,7 @@ from phistar.backends.links import values as link
 from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.programs.body_axes import LIFT
 from phistar.backends.programs.structural_blocks import Block, BlockDomain, block_times
-from phistar.backends.rolled.plan import AT_FRAMES, BIAS, FRAME_POSES, Plan, parts, read_off, taken_in, total
+from phistar.backends.rolled.plan import AT_FRAMES, BIAS, FRAME_POSES, Plan, is_taken_in, parts, read_off, total
 from phistar.backends.rolled.recorder import Recorder, Step
 from phistar.spatial import cross
 from phistar.sweeps import ir
@@ -25,16 +25,16 @@ POSE = ("R(0) 1", "R(0) 2")  # twelve numbers of each frame: its rotation by row
 TAKEN_SQUARE = "BUB*"
 
 
-def cleared(plan: Plan, sweep: Sweep) -> Step | None:
+def clearing_step(plan: Plan, sweep: Sweep) -> Step | None:
     """Zero forces at a frame's link."""
-    names = _taken_in(sweep)
+    names = _names_taken_in(sweep)
     entries = [("task", name, i) for name in names for i in range(6 * _columns(plan, name))]
-    return Recorder({}).finished([(place, 0.0) for place in entries]) if names else None
+    return Recorder({}).finish([(place, 0.0) for place in entries]) if names else None
 
 
-def brought(plan: Plan, sweep: Sweep) -> Step | None:
+def bringing_step(plan: Plan, sweep: Sweep) -> Step | None:
     """B_f x_f, or B_f B_f*, added to what the frame's link takes in."""
-    names, record = _taken_in(sweep), Recorder({})
+    names, record = _names_taken_in(sweep), Recorder({})
     stores: list[tuple[Any, Any]] = []
     for name in names:
         square = name == TAKEN_SQUARE
@@ -42,11 +42,11 @@ def brought(plan: Plan, sweep: Sweep) -> Step | None:
         moved = link.from_world_axes(_turn(record), record.array("point", "", (3,)), given)
         moved = np.matmul(moved, moved.T) if square else moved
         stores += [(("task", name, i), x) for i, x in enumerate(moved.reshape(-1))]
-    return record.finished(stores) if names else None
+    return record.finish(stores) if names else None
 
 
-def _taken_in(sweep: Sweep) -> list[str]:
-    found: Any = (x for s in sweep.statements for x in parts(s.term) if taken_in(x))
+def _names_taken_in(sweep: Sweep) -> list[str]:
+    found: Any = (x for s in sweep.statements for x in parts(s.term) if is_taken_in(x))
     return list(dict.fromkeys(x.name for x in found))
 
 
@@ -68,15 +68,15 @@ def at_frames(plan: Plan, sweep: Sweep) -> Step | None:
             moved = link.to_world_axes(_turn(record), record.array("point", "", (3,)), value)
             stores += [(("row", read_off(term.name), i), x) for i, x in enumerate(moved.reshape(-1))]
         elif isinstance(term, ir.Call) and term.function == FRAME_POSES:
-            stores += [(("row", POSE[i // 6], i % 6), x) for i, x in enumerate(_placed(record))]
+            stores += [(("row", POSE[i // 6], i % 6), x) for i, x in enumerate(_frame_pose(record))]
         elif isinstance(term, ir.Call) and term.function == "bias_acceleration_at_frames":
             omega = record.array("kept", "V", (3,))
             linear = np.matmul(_turn(record), cross(omega, cross(omega, record.array("point", "", (3,)))))
             stores += [(("row", BIAS, i), x) for i, x in enumerate([0.0, 0.0, 0.0, *linear])]
-    return record.finished(stores) if stores else None
+    return record.finish(stores) if stores else None
 
 
-def _placed(record: Recorder) -> np.ndarray:
+def _frame_pose(record: Recorder) -> np.ndarray:
     """Pose of a frame: its rotation by rows, then its origin."""
     turn, origin, point = _turn(record), record.array("kept", "X", (3,), 9), record.array("point", "", (12,))
     rotation = np.matmul(turn, point[3:].reshape(3, 3))
@@ -120,7 +120,7 @@ class FlatTracer(BlockDomain):
         for name, value in self.made.items():
             self.shapes[name] = value.shape
             stores += [(("flat", name, i), x) for i, x in enumerate(value.reshape(-1))]
-        return self.record.finished(stores)
+        return self.record.finish(stores)
 
     def field(self, name: str) -> np.ndarray:
         if name in self.plan.program.columns:
@@ -140,7 +140,7 @@ class FlatTracer(BlockDomain):
         raise NotImplementedError(name)
 
     def apply(self, function: str, arguments: list[Any], at: str) -> Block:
-        return self.called(function, arguments)
+        return self.call(function, arguments)
 
     def operator(self, name: str, transposed: bool, x: Block) -> Block:
         if name == "U_task":
@@ -155,10 +155,10 @@ class FlatTracer(BlockDomain):
             case ir.ToBase() | ir.ToRoot() | ir.ToScalar():
                 return self.field(total(term))
             case ir.Call(function=function):
-                return self.called(function, [])
+                return self.call(function, [])
         raise NotImplementedError(term)
 
-    def called(self, function: str, arguments: list[Any]) -> Block:
+    def call(self, function: str, arguments: list[Any]) -> Block:
         if function in AT_FRAMES:
             return FORMULAS[function](None, -1, *arguments)
         if function == LIFT:  # E*a_g stands for gravity (KJR92 eq. 45)

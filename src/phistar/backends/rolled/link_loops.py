@@ -15,10 +15,10 @@ from phistar.backends.rolled.link_memory import FIXED, LINK
 from phistar.backends.traces.trace import Trace
 
 COLUMNS = ("kind", "own", "parent", "passing", "passed", "children", "siblings", "frame", "more", "end", "constant")
-"""Of a link's row in the table of links; places in memory are doubles from its start."""
+"""Entries of a link's row in the table of links; places in memory count doubles from its start."""
 
 TABLES = ("counts", "links", "constants", "extras", "points", "slots", "places", "numbers")
-"""What a robot's data begin with; then follow the places of the entries of each array."""
+"""Header of a robot's data; then follow the places of the entries of each array."""
 
 COUNTS = ("n", "room", "cleared", "initial")
 """Numbers of the table of counts; then follow the entries of each array and the columns of each array."""
@@ -69,21 +69,21 @@ class Calls:
         """Emit the calls of one kind; the second half is worked on only if it holds states."""
         given = {name: known[name] for name in self.pointers}
 
-        def called(parts: tuple[str, ...], pointers: Mapping[str, Local]) -> None:
+        def call(parts: tuple[str, ...], pointers: Mapping[str, Local]) -> None:
             for part in parts:
                 code.call(part, *pointers.values(), code["scratch"])
 
         def both() -> None:
             if self.whole:
-                return called(self.whole[kind], given)
-            called(self.half[kind], given)
+                return call(self.whole[kind], given)
+            call(self.half[kind], given)
             moved = {name: p if name in FIXED else p.at(sizes.lanes // 2) for name, p in given.items()}
-            return called(self.half[kind], moved)
+            return call(self.half[kind], moved)
 
         if sizes.halves:
-            code.branch(code["both"], both, lambda: called(self.half[kind], given))
+            code.branch(code["both"], both, lambda: call(self.half[kind], given))
         else:
-            called(self.half[kind], given)
+            call(self.half[kind], given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +107,12 @@ class TraceStage:
     def function(self, number: int, sizes: Sizes) -> Func:
         code = stage_code(number)
 
-        def called(work: Local) -> None:
+        def call(work: Local) -> None:
             for part in self.body.names:
                 code.call(part, work, code["scratch"])
 
-        called(code["work"])
-        code.branch(code["both"], lambda: called(code["work"].at(sizes.lanes // 2)))
+        call(code["work"])
+        code.branch(code["both"], lambda: call(code["work"].at(sizes.lanes // 2)))
         return code.function
 
 
@@ -220,7 +220,7 @@ class Block:
     sizes: Sizes
     arrays: tuple[Array, ...]
 
-    def copied(self, function: str, x: Array) -> None:
+    def copy(self, function: str, x: Array) -> None:
         """Between the rows of an array and memory."""
         strides = x.base, x.state, x.row, x.column, x.columns, x.entries, x.places
         self.code.call(function, *strides, self.work, self.first, self.last)
@@ -229,7 +229,7 @@ class Block:
         for number in stages:
             self.code.call(f"stage{number}", self.code["data"], self.work, self.scratch, self.both)
 
-    def cleared(self, place: tuple[int, int] | None) -> None:
+    def clear(self, place: tuple[int, int] | None) -> None:
         """Clear a range of memory vectors."""
         if place is not None and place[1]:
             self.code.clear(self.work.at(self.sizes.lanes * place[0]), self.sizes.align * place[1])
@@ -270,13 +270,13 @@ Finish = Callable[[Block], None]
 def block_steps(block: Block, inputs: int, stages: int, finish: Finish | None = None) -> None:
     """Inputs in, the first so many stages, outputs out; `finish` writes the outputs of a block in place of `unpack`."""
     for x in block.arrays[:inputs]:
-        block.copied("pack", x)
-    block.cleared(block.sizes.totals)
+        block.copy("pack", x)
+    block.clear(block.sizes.totals)
     block.run(range(stages))
     if finish is not None:
         return finish(block)
     for x in block.arrays[inputs:]:
-        block.copied("unpack", x)
+        block.copy("unpack", x)
     return None
 
 

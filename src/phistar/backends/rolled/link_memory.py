@@ -14,7 +14,7 @@ from typing import Any
 from phistar.backends.code.memory_places import ADDED, NUMBER, VECTOR, MemoryPlaces, Spot
 from phistar.backends.kernels import F64, Value
 from phistar.backends.rolled.recorder import Place, Step
-from phistar.backends.traces.trace import INPUT, restricted
+from phistar.backends.traces.trace import INPUT, restrict
 
 Entries = dict[tuple[Any, int], int]
 
@@ -80,19 +80,19 @@ class Rooms:
         return cls(**{**data, "own": own})
 
 
-def loaded(step: Step) -> set[Place]:
+def places_read(step: Step) -> set[Place]:
     """Places that a step does read."""
     return {step.loads[number] for op, number, _ in step.trace.code if op == INPUT}
 
 
 def used_pointers(stage: Stage) -> tuple[str, ...]:
     """Pointers to a link's memory that the steps of a stage use."""
-    memories = {memory for step in stage.steps for memory, _, _ in (*loaded(step), *step.stores)}
+    memories = {memory for step in stage.steps for memory, _, _ in (*places_read(step), *step.stores)}
     used = {POINTERS.get(memory, memory) for memory in memories}
     return tuple(name for name in LINK if name in used)
 
 
-def needed(stages: list[Stage], outputs: set[str], flat_outputs: set[str]) -> list[Stage]:
+def drop_unneeded(stages: list[Stage], outputs: set[str], flat_outputs: set[str]) -> list[Stage]:
     """Drop instructions that no output needs: of the velocities, say, only the angular part is used."""
     read: set[Any] = set()
     while True:
@@ -103,7 +103,7 @@ def needed(stages: list[Stage], outputs: set[str], flat_outputs: set[str]) -> li
         found: set[Any] = set()
         for stage in kept:
             for kind, step in enumerate(stage.steps):
-                for memory, name, entry in loaded(step):
+                for memory, name, entry in places_read(step):
                     if memory == "own":
                         found.add((kind, name, entry))
                     elif memory == "row":  # of every frame, each at its own rows
@@ -116,7 +116,7 @@ def needed(stages: list[Stage], outputs: set[str], flat_outputs: set[str]) -> li
 
 
 def _only(step: Step, kind: int, read: set[Any], outputs: set[str], flat_outputs: set[str]) -> Step:
-    def wanted(place: Place) -> bool:
+    def is_wanted(place: Place) -> bool:
         memory, name, entry = place
         if memory == "own":
             return name in outputs or (kind, name, entry) in read or ("parent", name, entry) in read
@@ -124,29 +124,29 @@ def _only(step: Step, kind: int, read: set[Any], outputs: set[str], flat_outputs
             return memory == "row" or name in flat_outputs or ("flat", name, entry) in read or ("row", name) in read
         return (memory, name, entry) in read or memory == "task"
 
-    kept = [i for i, place in enumerate(step.stores) if wanted(place)]
-    return Step(restricted(step.trace, kept), step.loads, tuple(step.stores[i] for i in kept))
+    kept = [i for i, place in enumerate(step.stores) if is_wanted(place)]
+    return Step(restrict(step.trace, kept), step.loads, tuple(step.stores[i] for i in kept))
 
 
-def laid_out(stages: list[Stage], kinds: int, flat: dict[str, tuple[int, int]], memory: Memory) -> Memory:
+def number_entries(stages: list[Stage], kinds: int, flat: dict[str, tuple[int, int]], memory: Memory) -> Memory:
     """Number all entries that are used."""
     for name, (rows, columns) in flat.items():
         memory.flat[name] = memory.flat_size
         memory.flat_size += rows * columns
-    places = {(k, p) for s in stages for k, step in enumerate(s.steps) for p in (*loaded(step), *step.stores)}
+    places = {(k, p) for s in stages for k, step in enumerate(s.steps) for p in (*places_read(step), *step.stores)}
     links = {(k, p) for k, p in places}
-    memory.frame = _numbered(p for _, p in places if p[0] in ("kept", "task"))
-    memory.slot = _numbered(p for _, p in places if p[0] in ("children", "siblings"))
-    memory.passing = _numbered(p for _, p in places if p[0] in ("passing", "passed"))
-    memory.shared = _numbered(p for _, p in places if p[0] == "parent")
+    memory.frame = _number(p for _, p in places if p[0] in ("kept", "task"))
+    memory.slot = _number(p for _, p in places if p[0] in ("children", "siblings"))
+    memory.passing = _number(p for _, p in places if p[0] in ("passing", "passed"))
+    memory.shared = _number(p for _, p in places if p[0] == "parent")
     for kind in range(kinds):
-        mine = _numbered(p for k, p in links if k == kind and p[0] == "own" and p[1:] not in memory.shared)
+        mine = _number(p for k, p in links if k == kind and p[0] == "own" and p[1:] not in memory.shared)
         start = len(memory.shared)
         memory.own.append(memory.shared | {key: start + number for key, number in mine.items()})
     return memory
 
 
-def _numbered(places: Iterable[Place]) -> Entries:
+def _number(places: Iterable[Place]) -> Entries:
     keys = sorted({(name, entry) for _, name, entry in places}, key=str)
     return {key: number for number, key in enumerate(keys)}
 
@@ -160,19 +160,19 @@ class StepEntries:
 
     def places(self, step: Step, pointers: tuple[str, ...], lanes: int) -> MemoryPlaces:
         """Loads and stores of vectors of so many of the memory's lanes, constants spread over them."""
-        read, stored = loaded(step), set(step.stores)
-        loads = [self._loaded(x, x not in stored) if x in read else Spot("", 0) for x in step.loads]
+        read, stored = places_read(step), set(step.stores)
+        loads = [self._load(x, x not in stored) if x in read else Spot("", 0) for x in step.loads]
         fixed = zip(step.stores, step.trace.output_is_constant, strict=True)
         given = tuple(Value(name, F64.read if name in FIXED else F64.to) for name in pointers)
-        return MemoryPlaces(given, loads, [self._stored(x, known) for x, known in fixed], lanes)
+        return MemoryPlaces(given, loads, [self._store(x, known) for x, known in fixed], lanes)
 
-    def _loaded(self, place: Place, lasts: bool) -> Spot:
+    def _load(self, place: Place, lasts: bool) -> Spot:
         if place[0] in FIXED:
             return Spot(place[0], 8 * place[2], NUMBER, lasts)
         pointer, number = self.entry(place)
         return Spot(pointer, 8 * self.memory.lanes * number, VECTOR, lasts)
 
-    def _stored(self, place: Place, known: bool) -> Spot:
+    def _store(self, place: Place, known: bool) -> Spot:
         pointer, number = self.entry(place)
         way = ADDED if is_added(place, known) else VECTOR
         return Spot(pointer, 8 * self.memory.lanes * number, way, place[0] not in ("total", "task"))

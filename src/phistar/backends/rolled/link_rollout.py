@@ -42,23 +42,23 @@ def time_functions(
     with code.loop(0, states, sizes.lanes) as first:
         block = Block(code, work, scratch, first, last, first + sizes.lanes // 2 < states, sizes, ())
 
-        def copied(function: str, name: str, at: Local | int = 0) -> None:
+        def copy(function: str, name: str, at: Local | int = 0) -> None:
             x, (_, entries, places) = given.arrays[name], placed[name.removesuffix("s")]
             base = x.base if isinstance(at, int) else x.base.bytes(at * x.step)
-            block.copied(function, Array(base, x.state, entries * 8, x.entry, entries, entries, places))
+            block.copy(function, Array(base, x.state, entries * 8, x.entry, entries, entries, places))
 
         for name in (x for x in signature.names if x in ("q", "v", "g")):
-            copied("pack", name)
+            copy("pack", name)
         block.run(range(phases.begin))
         for name in ("qs", "vs"):
-            copied("unpack", name)
+            copy("unpack", name)
         with code.loop(0, given.steps) as k:
-            copied("pack", "t", k)
+            copy("pack", "t", k)
             if signature.controls:
-                copied("pack", "c", k)
+                copy("pack", "c", k)
             _step(block, len(calls), phases, controlled)
             for name in ("qs", "vs"):
-                copied("unpack", name, k + 1)
+                copy("unpack", name, k + 1)
     return [*called_functions(calls, sizes), code.function]
 
 

@@ -44,11 +44,11 @@ def _with_one_operand(program: Program) -> Program:
     """Several identities of one space are one."""
     first, *others = program.columns
 
-    def renamed(term: ir.Term) -> ir.Term:
+    def rename(term: ir.Term) -> ir.Term:
         known = getattr(term, "name", None) in others and not isinstance(term, ir.Data | ir.TaskOperator)
-        return type(term)(first) if known else ir.rebuild(term, renamed)  # type: ignore[call-arg]
+        return type(term)(first) if known else ir.rebuild(term, rename)  # type: ignore[call-arg]
 
-    sweeps = [Sweep(s.direction, tuple(replace(x, term=renamed(x.term)) for x in s.statements)) for s in program.sweeps]
+    sweeps = [Sweep(s.direction, tuple(replace(x, term=rename(x.term)) for x in s.statements)) for s in program.sweeps]
     inputs = tuple(x for x in program.inputs if x[0] not in others)
     return replace(program, sweeps=tuple(sweeps), inputs=inputs, columns=(first,))
 
@@ -65,14 +65,14 @@ def finish(block: Block, outputs: range, wide: set[int], stages: range, across: 
     operand = code["data"].at(len(TABLES) + outputs.stop).load(kind=U32.read)
     for a in outputs:
         if a not in wide:
-            block.copied("unpack", arrays[a])
+            block.copy("unpack", arrays[a])
     with code.loop(0, arrays[min(wide)].columns) as j:
         place = block.work.at(operand.at(j).load())
         place.store(code.number(1.0, sizes.lanes), sizes.align)
-        block.cleared(sums)
+        block.clear(sums)
         block.run(stages)
         for x in (arrays[a] for a in sorted(wide)):
             step, along = (x.column, x.row) if across else (x.row, x.column)
             column = replace(x, base=x.base.bytes(j * step), row=x.entries * 8, column=along, columns=x.entries)
-            block.copied("unpack", column)
+            block.copy("unpack", column)
         place.store(code.number(0.0, sizes.lanes), sizes.align)

@@ -53,11 +53,11 @@ def parts(term: Term) -> Iterator[Term]:
         yield from parts(part)
 
 
-def gathered(term: Term) -> list[Any]:
+def gathered_parts(term: Term) -> list[Any]:
     return [part for part in parts(term) if isinstance(part, ir.FromChildren | ir.CongruentChildren)]
 
 
-def taken_in(term: Term) -> bool:
+def is_taken_in(term: Term) -> bool:
     """Whether a term is brought by task frames to their links."""
     return isinstance(term, ir.FromTask) or term is ir.Data("BUB*")
 
@@ -107,7 +107,7 @@ def poses_first(program: Program) -> Program:
     sweeps: list[ir.Sweep] = []
     for sweep in program.sweeps:
         poses = [s for s in sweep.statements if isinstance(s.term, ir.Call) and s.term.function == "pose"]
-        takes_in = any(taken_in(x) for s in sweep.statements for x in parts(s.term))
+        takes_in = any(is_taken_in(x) for s in sweep.statements for x in parts(s.term))
         if poses and takes_in:
             sweeps.append(ir.Sweep(ir.OUTWARD, tuple(poses)))
             sweep = ir.Sweep(sweep.direction, tuple(s for s in sweep.statements if s not in poses))
@@ -120,16 +120,16 @@ def siblings_by_parents(program: Program) -> Program:
     made = {s.target for sweep in program.sweeps if sweep.direction == ir.INWARD for s in sweep.statements}
     sums: dict[str, ir.Statement] = {}
 
-    def changed(term: Term) -> Term:
+    def change(term: Term) -> Term:
         if isinstance(term, ir.FromSiblings | ir.CongruentSiblings) and term.name in made:
             square, name = isinstance(term, ir.CongruentSiblings), f"{term.name} of children"
             whole = ir.CongruentChildren(term.name) if square else ir.FromChildren(term.name)
             sums[term.name] = ir.Statement(name, whole, square)
             seen = ir.BackCongruentParent(name) if square else ir.BackFromParent(name)
             return ir.Call("without", (seen, ir.Field(term.name)))
-        return ir.rebuild(term, changed)
+        return ir.rebuild(term, change)
 
-    sweeps = [[replace(s, term=changed(s.term)) for s in sweep.statements] for sweep in program.sweeps]
+    sweeps = [[replace(s, term=change(s.term)) for s in sweep.statements] for sweep in program.sweeps]
     for sweep in sweeps:
         sweep += [sums[s.target] for s in sweep if s.target in sums]
     directions = (sweep.direction for sweep in program.sweeps)
@@ -159,7 +159,7 @@ class Plan:
         spaces = {space for _, space in (*self.program.inputs, *self.program.outputs)}
         solves = any(isinstance(part, ir.SolveFlat) for _, part in self.flat_parts())
         small = is_abreast(self.width, self.frames, solves)
-        known = all(self._known(part, link) for link, part in [*self.link_parts(), *self.flat_parts()])
+        known = all(self._is_known(part, link) for link, part in [*self.link_parts(), *self.flat_parts()])
         over = {space for name, space in self.program.inputs if name in self.program.columns}
         known = known and not any(isinstance(s.term, ir.Plus) and not s.term.terms for s in self.flat_results)
         alike = bool(self.blocks) or (over <= FLAT_COLUMNS and len({self.flat_rows[space] for space in over}) <= 1)
@@ -170,7 +170,7 @@ class Plan:
         names = {name for name, _ in self.program.outputs if name not in self.outputs}
         return [s for sweep in self.program.sweeps for s in sweep.statements if s.target in names]
 
-    def _known(self, part: Term, at_link: bool) -> bool:
+    def _is_known(self, part: Term, at_link: bool) -> bool:
         match part:
             case ir.Data(name=name):
                 return name in _DATA
@@ -264,7 +264,7 @@ class Plan:
     # Who reads what
 
     @cached_property
-    def given(self) -> dict[str, str]:
+    def inputs_by_link(self) -> dict[str, str]:
         """Inputs of which every link has a part, and whether over joints or links."""
         return {name: space for name, space in self.program.inputs if space not in self.flat_rows}
 
@@ -275,11 +275,11 @@ class Plan:
 
     def parts(self, name: str, model: Model) -> list[int]:
         """Number of entries of an input or result per link."""
-        return [n * self.columns(name) for n in link_rows(model, self.given.get(name) or self.outputs[name])]
+        return [n * self.columns(name) for n in link_rows(model, self.inputs_by_link.get(name) or self.outputs[name])]
 
     def part(self, name: str, dofs: int, width: int) -> tuple[int, int]:
         """The shape of a link's part of an input or result."""
-        space = self.given.get(name) or self.outputs[name]
+        space = self.inputs_by_link.get(name) or self.outputs[name]
         return {"links": width, "parameters": PARAMETERS}.get(space, dofs), self.columns(name)
 
     @cached_property
@@ -291,7 +291,7 @@ class Plan:
     @cached_property
     def keeps_origins(self) -> bool:
         """Whether the link origins matter."""
-        return bool({"links", "parameters"} & {*self.outputs.values()} or "links" in self.given.values())
+        return bool({"links", "parameters"} & {*self.outputs.values()} or "links" in self.inputs_by_link.values())
 
     @cached_property
     def in_body_axes(self) -> bool:
@@ -314,7 +314,7 @@ class Plan:
         return frozenset(result)
 
     @cached_property
-    def shared(self) -> frozenset[str]:
+    def shared_fields(self) -> frozenset[str]:
         """Fields that children read at their parent and that last."""
         return frozenset().union(*(self._from_parents(sweep) for sweep in self.program.passes)) - self.passing
 
@@ -329,7 +329,7 @@ class Plan:
         return {part.name for term in later for part in parts(term) if isinstance(part, _AT_LINKS)}
 
     @cached_property
-    def repeated(self) -> dict[str, Term]:
+    def repeated_fields(self) -> dict[str, Term]:
         """Fields that are computed again where they are needed: a(k) costs less than to keep it."""
         return {
             s.target: s.term
@@ -339,12 +339,12 @@ class Plan:
         }
 
     @cached_property
-    def kept(self) -> frozenset[str]:
+    def frame_fields(self) -> frozenset[str]:
         """Fields that task frames read at their links."""
         named = {x.name for x in self.everything if isinstance(x, ir.ToTask)}
         asked = {x.function for x in self.everything if isinstance(x, ir.Call)}
         at_frames = "bias_acceleration_at_frames" in asked
-        placed = named or at_frames or FRAME_POSES in asked or any(taken_in(x) for x in self.everything)
+        placed = named or at_frames or FRAME_POSES in asked or any(is_taken_in(x) for x in self.everything)
         inside = {t.left.name for t in self.only_at_frames.values()}  # type: ignore[attr-defined]
         named = (named - self.only_at_frames.keys()) | inside
         return frozenset(named | ({"X"} if placed else set()) | ({"V"} if at_frames else set()))

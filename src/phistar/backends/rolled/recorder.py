@@ -80,13 +80,13 @@ class Recorder:
             result[index] = self.load(memory, name, start + offset)
         return result
 
-    def finished(self, stores: list[tuple[Place, Any]]) -> Step:
+    def finish(self, stores: list[tuple[Place, Any]]) -> Step:
         stores = stores + [(("own", TURNS, self.tape.known + i), x) for i, x in enumerate(self.tape.new)]
         trace = finish(self.tape, [x for _, x in stores])
         return Step(trace, tuple(self.loads), tuple(place for place, _ in stores))
 
 
-def remembered(value: Block) -> np.ndarray | None:
+def constant_pattern(value: Block) -> np.ndarray | None:
     """Value of each constant entry, else the index of the first entry that holds the same scalar."""
     if value is None:
         return None

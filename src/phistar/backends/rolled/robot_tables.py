@@ -243,17 +243,17 @@ def _arrays(links: RolledLinks, own: np.ndarray, plan: Plan, memory: Rooms) -> t
     columns = [model.nq]
     matrices = {program.result_names[public] for public in program.matrices}  # of one column too
 
-    def placed(name: str, space: str) -> Any:
+    def place(name: str, space: str) -> Any:
         if space in plan.flat_rows:
             return range(memory.flat[name], memory.flat[name] + plan.flat_rows[space] * plan.columns(name))
         return over_links(kinds, own, memory, name, plan.parts(name, model))
 
     for name, space in program.inputs:
         if name not in (*program.columns, "a_g", plan.operand):
-            arrays.append(placed(name, space))
+            arrays.append(place(name, space))
             columns.append(len(arrays[-1]))
     for name, space in program.outputs:
-        arrays.append(placed(name, space))
+        arrays.append(place(name, space))
         columns.append(plan.columns(name) if name in matrices else len(arrays[-1]))
         if name in plan.by_column:
             columns[-1] = plan.entries(plan.operand, model)

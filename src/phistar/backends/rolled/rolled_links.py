@@ -15,7 +15,7 @@ import numpy as np
 from phistar.backends.links.link_frames import LinkFrames, link_frames
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.links.single_out import SingledLink, singled_links
-from phistar.backends.rolled.built_kinds import BuiltKind, sorted_by_kind
+from phistar.backends.rolled.built_kinds import BuiltKind, group_by_kind
 from phistar.backends.rolled.steps import Kind, LinkKind
 from phistar.model import Model
 from phistar.spatial import Pose
@@ -61,7 +61,7 @@ def rolled_links(model: Model, frames: tuple[str, ...], keep_origins: bool = Fal
 def built_links(model: Model, frames: tuple[str, ...]) -> RolledLinks:
     """The links of a model, of whatever width, told apart by how they are built."""
     links = tuple(singled_links(model, frames))
-    kinds, numbers = sorted_by_kind(links)
+    kinds, numbers = group_by_kind(links)
     return RolledLinks(model, kinds, numbers, [link.coordinates for link in links], singled=links)
 
 

@@ -23,8 +23,8 @@ from phistar.backends.links.rigid import SixWide
 from phistar.backends.links.values import Links, inertia_matrix
 from phistar.backends.programs.body_axes import AXES, MOVED
 from phistar.backends.programs.structural_blocks import Block, BlockDomain, block_times, block_total, block_transposed
-from phistar.backends.rolled.plan import BIAS, Plan, accumulator, gathered, read_off, total
-from phistar.backends.rolled.recorder import Place, Recorder, Step, remembered
+from phistar.backends.rolled.plan import BIAS, Plan, accumulator, gathered_parts, read_off, total
+from phistar.backends.rolled.recorder import Place, Recorder, Step, constant_pattern
 from phistar.backends.traces.trace import Scalar
 from phistar.model import Helical, Model, Prismatic
 from phistar.sweeps import ir
@@ -55,7 +55,7 @@ class LinkKind(ABC):
         """The link at the numbers of a record, in a mechanism, and its number there."""
 
     @abstractmethod
-    def placed(self, rows: np.ndarray, above: bool) -> Any:
+    def pose_of(self, rows: np.ndarray, above: bool) -> Any:
         """Pose of the link, or of its carrier, from the numbers of its bodies, (bodies, 12)."""
 
 
@@ -80,7 +80,7 @@ class Kind(LinkKind):
         path, links = symbolic_link(record, self)
         return StepLink(replace(links, paths=(path,)), record), 0
 
-    def placed(self, rows: np.ndarray, above: bool) -> moves.Move:
+    def pose_of(self, rows: np.ndarray, above: bool) -> moves.Move:
         return rows[0, :9].reshape(3, 3), rows[0, 9:]
 
 
@@ -103,7 +103,7 @@ class StepLink(SixWide):
         return (moves.back_outward if act == "force" else moves.congruent_back_outward)(self.plain.path(k), x)
 
     def pose(self, k: int, above: Any) -> moves.Move:
-        return moves.placed(self.plain.path(k), *(above or (np.eye(3), np.zeros(3))))
+        return moves.end_frame(self.plain.path(k), *(above or (np.eye(3), np.zeros(3))))
 
 
 def symbolic_link(record: Recorder, kind: Kind) -> tuple[tuple[moves.Move, ...], Links]:
@@ -164,12 +164,13 @@ class StepTracer(BlockDomain):
         self.made: dict[str, Block] = {}
         self.link, self.at = self.kind.mechanism(self.record)
         if self.kind.keeps:
-            self.link.keep_crossing(self.at, self.kept("E_phi", lambda: self.link.crossing(self.at)))
+            self.link.keep_crossing(self.at, self.keep("E_phi", lambda: self.link.crossing(self.at)))
         evaluate_sweep(sweep, self)
-        elsewhere = [*self.sent(sweep), *self.totals(), *self.at_frames()]  # which may make blocks that are kept
+        # these may make blocks that are kept
+        elsewhere = [*self.sent_to_parent(sweep), *self.totals(), *self.at_frames()]
         stores = [*self.fields(), *elsewhere]
-        self.earlier |= {name: remembered(value) for name, value in self.made.items()}
-        return self.record.finished(stores)
+        self.earlier |= {name: constant_pattern(value) for name, value in self.made.items()}
+        return self.record.finish(stores)
 
     def sites(self, sweep: Sweep) -> tuple[int]:
         return (self.at,)
@@ -188,11 +189,11 @@ class StepTracer(BlockDomain):
 
     def fields(self) -> list[tuple[Place, Any]]:
         stores: list[tuple[Place, Any]] = []
-        kept = self.plan.kept if self.kind.frames is None else ()
+        kept = self.plan.frame_fields if self.kind.frames is None else ()
         for name, value in self.made.items():
             memories = [] if value is None else ["own"]
             memories += [m for m, names in (("passing", self.plan.passing), ("kept", kept)) if name in names]
-            if value is None and (name in self.plan.shared or name in self.plan.outputs):
+            if value is None and (name in self.plan.shared_fields or name in self.plan.outputs):
                 memories.append("own")
             if memories:
                 shape = self.part(name) if name in self.plan.outputs else self.plan.shape(name, self.width, self.bodies)
@@ -204,14 +205,14 @@ class StepTracer(BlockDomain):
         """Shape of this link's part of an input or result."""
         return self.plan.part(name, self.nv, self.width)
 
-    def sent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
+    def sent_to_parent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
         """Terms this link sends its parent: φx, or the upper triangle of φXφ*. All kinds on a link of one build send
         the same entries."""
         result: list[tuple[Place, Any]] = []
         if self.kind.is_root:
             return result
         above, _, _ = self.kind.carrier_sizes
-        for term in dict.fromkeys(t for s in sweep.statements for t in gathered(s.term)):
+        for term in dict.fromkeys(t for s in sweep.statements for t in gathered_parts(s.term)):
             value = self.field(term.name)
             if isinstance(term, ir.FromChildren):
                 shape = above, self.plan.columns(term.name)
@@ -267,7 +268,7 @@ class StepTracer(BlockDomain):
         return not self.unmade(name) and (name in self.made or "X" in self.made)
 
     def unmade(self, name: str) -> bool:
-        return name not in self.made and name not in self.earlier and name not in self.plan.given
+        return name not in self.made and name not in self.earlier and name not in self.plan.inputs_by_link
 
     # Terms
 
@@ -304,13 +305,13 @@ class StepTracer(BlockDomain):
             case ir.FromTask():
                 if self.kind.frames is None:
                     return record.array("task", name, (6, self.plan.columns(name)))
-                return block_total([(1.0, self.brought(name, i, frame)) for i, frame in self.kind.frames])
+                return block_total([(1.0, self.bring(name, i, frame)) for i, frame in self.kind.frames])
         raise NotImplementedError(term)
 
     def flat(self, name: str) -> np.ndarray:
         return self.record.array("flat", name, self.plan.shape(name))
 
-    def brought(self, name: str, number: int, frame: str) -> np.ndarray:
+    def bring(self, name: str, number: int, frame: str) -> np.ndarray:
         """Bx of one of its frames."""
         columns = self.plan.columns(name)
         if name in self.plan.program.columns:
@@ -332,7 +333,7 @@ class StepTracer(BlockDomain):
     def place(self, above: bool = False) -> Any:
         """Pose of the link, or of its carrier, in the mechanism's form."""
         value = self.parent("X") if above else self.field("X")
-        return self.kind.placed(np.reshape(value, (-1, POSE)), above)
+        return self.kind.pose_of(np.reshape(value, (-1, POSE)), above)
 
     def get(self, name: str, at: int) -> Block:
         return self.field(name)
@@ -342,12 +343,12 @@ class StepTracer(BlockDomain):
             return self.made[name]
         if name in self.plan.program.columns:
             return np.eye(*self.part(name))
-        if name in self.plan.given:
+        if name in self.plan.inputs_by_link:
             return self.record.array("own", name, self.part(name))
         if (known := self.earlier.get(name)) is None:
             return None
-        if name in self.plan.repeated and not self.kind.keeps:
-            return self.value(self.plan.repeated[name], self.at)
+        if name in self.plan.repeated_fields and not self.kind.keeps:
+            return self.value(self.plan.repeated_fields[name], self.at)
         result = np.empty(known.shape, dtype=object)
         for index in np.ndindex(*known.shape):
             number: Any = known[index]
@@ -364,7 +365,7 @@ class StepTracer(BlockDomain):
                 return self.record.array("task", name, (6, 6))
             case "M" if (given := self.field(MOVED)) is not None:
                 return inertia_matrix(given.reshape(10))
-        return self.kept(name, lambda: self._block(name)) if self.kind.keeps else self._block(name)
+        return self.keep(name, lambda: self._block(name)) if self.kind.keeps else self._block(name)
 
     def _block(self, name: str) -> Block:
         match name:
@@ -384,7 +385,7 @@ class StepTracer(BlockDomain):
         own = [self.link.from_frame(frame, self.place(), np.eye(6)) for _, frame in self.kind.frames or ()]
         return block_total([(1.0, np.matmul(x, block_transposed(x))) for x in own])
 
-    def kept(self, name: str, make: Callable[[], Block]) -> Block:
+    def keep(self, name: str, make: Callable[[], Block]) -> Block:
         """A block that is made in the first sweep that asks for it."""
         known = f"block {name}"
         if self.unmade(known):

@@ -60,7 +60,7 @@ class SurroundedMemory:
     tables: list[np.ndarray]
 
     def stages(self, law: Surrounding, lanes: int, fma: bool) -> tuple[list[TraceStage], list[TraceStage]]:
-        """What comes before the stages of the call, and what comes behind."""
+        """The stages before those of the call, and those after it."""
         before, behind, count = law.before, law.behind, len(law.arguments)
         first, last = list[TraceStage](), list[TraceStage]()
         if before is not None:

@@ -81,7 +81,7 @@ def steps_of(tape: CallTape, sizes: Sequence[int], values: list[Any], shapes: li
     for size in sizes:
         slots.append((sum(known[1] for known in slots if known), size))
     for call in tape.calls:
-        arrays, made = [], _passed_on(tape, call.arguments, slots)
+        arrays, made = [], _slots_passed_on(tape, call.arguments, slots)
         wanted = [array for array, slot in zip(call.arguments, made, strict=True) if slot is None]
         if wanted:
             yield _traced_step(tape, [x for array in wanted for x in array], [(len(x),) for x in wanted], slots)
@@ -96,7 +96,7 @@ def steps_of(tape: CallTape, sizes: Sequence[int], values: list[Any], shapes: li
     yield _traced_step(tape, values, shapes, slots)
 
 
-def _passed_on(tape: Tape, arguments: tuple[np.ndarray, ...], slots: list[Slot | None]) -> list[int | None]:
+def _slots_passed_on(tape: Tape, arguments: tuple[np.ndarray, ...], slots: list[Slot | None]) -> list[int | None]:
     """Slot that each argument passes on unchanged, or None."""
     found: list[int | None] = []
     for array in arguments:

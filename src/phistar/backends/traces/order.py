@@ -31,7 +31,7 @@ from phistar.backends.traces.trace import (
     Tape,
     Trace,
     finish,
-    reordered,
+    reorder,
 )
 
 CYCLES = {ADD: 3, SUB: 3, MUL: 3, DIV: 13, NEG: 1, SIN: 40, COS: 40, SQRT: 20, SIGN: 3}
@@ -57,18 +57,16 @@ def few_alive(trace: Trace, fma: bool) -> Trace:
     cycles = {index: FUSED if index in fused else CYCLES[code[index][0]] for index in computed}
     order = [index for index, (op, _, _) in enumerate(code) if op >= INPUT]
     placed: set[int] = set()
-    for index in _listed(computed, operands, cycles):
+    for index in _list(computed, operands, cycles):
         product = fused.get(index)
         if product is not None and product not in placed:
             placed.add(product)
             order.append(product)
         order.append(index)
-    return reordered(trace, order)
+    return reorder(trace, order)
 
 
-def _listed(
-    computed: Sequence[int], operands: Callable[[int], tuple[int, ...]], cycles: dict[int, int]
-) -> Sequence[int]:
+def _list(computed: Sequence[int], operands: Callable[[int], tuple[int, ...]], cycles: dict[int, int]) -> Sequence[int]:
     needs = {index: operands(index) for index in computed}
     users: dict[int, list[int]] = {index: [] for index in computed}
     for index in computed:
@@ -147,10 +145,10 @@ def users_of(trace: Trace) -> dict[int, list[int]]:
 
 Code = tuple[tuple[int, Any, Any], ...]
 Terms = list[tuple[bool, int]]
-"""Of each term whether it is taken away, and its instruction."""
+"""Whether each term is subtracted, and its instruction."""
 
 
-def chained(trace: Trace) -> Trace:
+def chain_sums(trace: Trace) -> Trace:
     """Rewrite sums as chains, equal up to rounding: the term ready last is added last, and terms that cancel are
     dropped."""
     code, within = trace.code, _within(trace)
@@ -193,15 +191,15 @@ class _Chains:
         order = sorted(terms, key=lambda term: self.ready[term[1]])
         number = next((place for place, (_, term) in enumerate(order) if self.code[term][0] != MUL), 0)
         ahead = [*order[number : number + 1], *order[:number], *order[number + 1 :]]
-        order = ahead if self.finished(ahead) <= self.finished(order) else order
+        order = ahead if self.ready_time(ahead) <= self.ready_time(order) else order
         added = next((place for place, (minus, _) in enumerate(order) if not minus), 0)
         order = [*order[added : added + 1], *order[:added], *order[added + 1 :]]
         total = 0.0
         for minus, term in order:
             total = total - self.made[term] if minus else total + self.made[term]
-        self.made[index], self.ready[index] = total, self.finished(order)
+        self.made[index], self.ready[index] = total, self.ready_time(order)
 
-    def finished(self, terms: Terms) -> int:
+    def ready_time(self, terms: Terms) -> int:
         """When the chain is ready."""
         now = -FUSED
         for _, term in terms:
@@ -245,7 +243,7 @@ def arranged(trace: Trace) -> Trace:
     """The instructions of a statement as they are best compiled. Where there are many and inertias among them, which
     have many short sums, these become chains; the long sums of inverse dynamics would wait in registers."""
     many = len(trace.code) > ORDERED_AS_WRITTEN and any(op == DIV for op, _, _ in trace.code)
-    return late(chained(trace)) if many else trace
+    return late(chain_sums(trace)) if many else trace
 
 
 def late(trace: Trace) -> Trace:
@@ -272,4 +270,4 @@ def late(trace: Trace) -> Trace:
             first[x], last[x] = min(first.get(x, place[index]), place[index]), max(last.get(x, -1), place[index])
     known = (index for index, (op, _, _) in enumerate(code) if op >= INPUT)
     moved = sorted((index for index, (op, _, _) in enumerate(code) if op < INPUT), key=lambda i: (place[i], i))
-    return reordered(trace, [*known, *moved])
+    return reorder(trace, [*known, *moved])

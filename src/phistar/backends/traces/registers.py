@@ -51,13 +51,13 @@ def residence(
     """The plan for instructions in order, cut into parts that share nothing but memory. `in_memory` are values that
     need not be written: they can be read at any time. `is_cheap` says what may be made again where it is read."""
     needed = {index: operands(index) for part in parts for index in part}
-    reads, written = _simulated(parts, needed, in_memory, registers, writing)
+    reads, written = _simulate(parts, needed, in_memory, registers, writing)
     remade = _remade(reads, written, needed, in_memory, is_cheap) if is_cheap else frozenset()
     touched = {
         index: tuple(dict.fromkeys([*values, *(x for value in values if value in remade for x in needed[value])]))
         for index, values in reads.items()
     }
-    return Residence(reads, touched, *_placed(parts, touched, written - remade), remade)
+    return Residence(reads, touched, *_assign_slots(parts, touched, written - remade), remade)
 
 
 def _remade(
@@ -76,7 +76,7 @@ def _remade(
     return frozenset(remade)
 
 
-def _simulated(
+def _simulate(
     parts: Parts,
     needed: Mapping[int, Sequence[int]],
     in_memory: Callable[[int], bool],
@@ -130,7 +130,7 @@ def _uses(parts: Parts, needed: Mapping[int, Sequence[int]]) -> dict[int, list[i
     return uses
 
 
-def _placed(parts: Parts, reads: Mapping[int, tuple[int, ...]], written: set[int]) -> tuple[dict[int, int], int]:
+def _assign_slots(parts: Parts, reads: Mapping[int, tuple[int, ...]], written: set[int]) -> tuple[dict[int, int], int]:
     """Slot for each value that is written; slots are reused after the last read."""
     last = {value: index for part in parts for index in part for value in reads[index]}
     slots: dict[int, int] = {}

@@ -10,7 +10,7 @@ import numpy as np
 from phistar.backends.traces.trace import Scalar
 
 SMALLEST_PIVOT = 1e-10
-"""Of the diagonal: below, an inverse on task space has fewer than six digits and is refused."""
+"""Bound relative to the diagonal: below it, an inverse on task space has fewer than six digits and is refused."""
 
 
 def invert(matrix: np.ndarray) -> np.ndarray:
@@ -57,7 +57,7 @@ def solve_symmetric(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     that the zeros of branches stay zeros (Featherstone's LTDL)."""
     if matrix.dtype != object and right.dtype != object:
         return solve(matrix, right)
-    return _eliminated(matrix, right, None)
+    return _eliminate(matrix, right, None)
 
 
 def solve_task(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -66,12 +66,12 @@ def solve_task(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     A pivot is what is left of a direction once others are held; below SMALLEST_PIVOT of the mean of its three
     diagonal entries (angular or linear, so that units do not matter) most of its digits are rounding errors.
     """
-    return _eliminated(matrix, right, SMALLEST_PIVOT * scales(matrix))
+    return _eliminate(matrix, right, SMALLEST_PIVOT * scales(matrix))
 
 
 def solve_above(matrix: np.ndarray, right: np.ndarray, least: np.ndarray) -> np.ndarray:
     """X⁻¹Y for a symmetric positive X: NaN where a pivot falls below `least` (…, m), in that row of the batch."""
-    return _eliminated(matrix, right, least)
+    return _eliminate(matrix, right, least)
 
 
 def scales(matrix: np.ndarray) -> np.ndarray:
@@ -83,7 +83,7 @@ def scales(matrix: np.ndarray) -> np.ndarray:
     return np.repeat(means, 3, axis=-1)
 
 
-def _eliminated(matrix: np.ndarray, right: np.ndarray, least: np.ndarray | None) -> np.ndarray:
+def _eliminate(matrix: np.ndarray, right: np.ndarray, least: np.ndarray | None) -> np.ndarray:
     """X⁻¹Y by X = LᵀDL, entry by entry; pivots below `least` spoil the result."""
     size, columns = right.shape[-2:]
     y = [[np.asarray(right)[..., i, c][()] for c in range(columns)] for i in range(size)]
@@ -99,7 +99,7 @@ def _eliminated(matrix: np.ndarray, right: np.ndarray, least: np.ndarray | None)
         y[k] = [inverses[k] * a for a in y[k]]
         for i in (i for i in range(k) if (i, k) in factors):
             y[k] = [a - factors[i, k] * b for a, b in zip(y[k], y[i], strict=True)]
-    return _gathered(y, matrix, right)
+    return _gather(y, matrix, right)
 
 
 def elimination(
@@ -121,7 +121,7 @@ def elimination(
             yield i, k
 
 
-def _gathered(entries: list[list[Any]], matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _gather(entries: list[list[Any]], matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     batch = np.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
     result = np.empty((*batch, *right.shape[-2:]), dtype=np.result_type(matrix, right))
     for i, row in enumerate(entries):

@@ -253,10 +253,10 @@ class Trace:
 def finish(tape: Tape, outputs: list[Any]) -> Trace:
     """Drop what no output needs."""
     constant = tuple(type(value) is not Scalar for value in outputs)
-    return _needed(tape.code, tuple(v.index if type(v) is Scalar else float(v) for v in outputs), constant)
+    return _drop_unneeded(tape.code, tuple(v.index if type(v) is Scalar else float(v) for v in outputs), constant)
 
 
-def _needed(
+def _drop_unneeded(
     code: Sequence[tuple[int, Any, Any]], outputs: tuple[int | float, ...], output_is_constant: tuple[bool, ...]
 ) -> Trace:
     """The instructions that some outputs need."""
@@ -285,10 +285,10 @@ def _needed(
     return Trace(tuple(kept), results, output_is_constant)
 
 
-def restricted(trace: Trace, positions: list[int]) -> Trace:
+def restrict(trace: Trace, positions: list[int]) -> Trace:
     """The trace that makes only some of its outputs."""
     constant = tuple(trace.output_is_constant[position] for position in positions)
-    return _needed(trace.code, tuple(trace.outputs[position] for position in positions), constant)
+    return _drop_unneeded(trace.code, tuple(trace.outputs[position] for position in positions), constant)
 
 
 def only_turned(trace: Trace) -> frozenset[int]:
@@ -326,10 +326,10 @@ def depth_first(trace: Trace, last_first: bool = False) -> Trace:
         if not done[index]:
             done[index] = 1
             order.append(index)
-    return reordered(trace, order)
+    return reorder(trace, order)
 
 
-def reordered(trace: Trace, order: list[int]) -> Trace:
+def reorder(trace: Trace, order: list[int]) -> Trace:
     """The same instructions in another order, operands before what needs them."""
     number = {old: new for new, old in enumerate(order)}
     code = []

@@ -37,6 +37,6 @@ def loop_text(lanes: int) -> str:
     def turn(i: Local, chains: list[Local]) -> list[Local]:
         return [code.let(x.type, "fmuladd", x, a, b) for x in chains]
 
-    first, *others = code.carried(0, code["n"], [b] * CHAINS, turn)
+    first, *others = code.carry(0, code["n"], [b] * CHAINS, turn)
     code.give(sum(others, first).take(0))
     return llvm_text(Module((code.function,)))

@@ -29,7 +29,7 @@ def single_calls(model: Model, pin: Pinocchio | None, states: States, seconds: f
 
 
 def _arrays(model: Model, states: States) -> dict[str, np.ndarray]:
-    """What functions take, by name: a row per state."""
+    """Arguments of the functions by name: one row per state."""
     force = np.tile(FORCE, (states.count, 1))
     other = np.roll(states.q, 1, axis=0)
     return {"q": states.q, "v": states.v, "a": states.tau[::-1], "tau": states.tau, "f": force, "other": other}

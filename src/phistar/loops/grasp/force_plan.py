@@ -130,7 +130,7 @@ def plan_forces(
     >>> bool(plan.pressing.min() > 4.9), bool(plan.slipping.max() <= 1.0)  # 9.8 N on four points, friction 0.5
     (True, True)
     """
-    cones, path = [_cone(model, name) for name in _named(contacts)], _path(model, q, v, a, effort)
+    cones, path = [_cone(model, name) for name in _contact_names(contacts)], _path(model, q, v, a, effort)
     base, inner = _carrying(model, path)
     basis = _basis(len(base), knots)
     G, h, said = _limits(model, path, cones, base, float(least_push))
@@ -139,7 +139,7 @@ def plan_forces(
     H = np.einsum("tij,tik->jk", moved, moved) / len(base) + SMALL * np.eye(moved.shape[-1])
     found = least_quadratic(H, np.zeros(len(H)), rows, h.reshape(-1))
     if found is None:
-        raise InfeasibleError(_missed(np.matmul(G, inner), h, said))
+        raise InfeasibleError(_worst_violation(np.matmul(G, inner), h, said))
     forces = base + moved @ found
     tau = np.where(path.driven, path.load - np.einsum("tij,ti->tj", path.closing, forces), 0.0)
     pressing = np.stack([forces[:, c.rows] @ c.normal for c in cones], axis=-1)
@@ -149,7 +149,7 @@ def plan_forces(
     return ForcePlan(forces, on_frames(model, np.asarray(q, dtype=float), forces), tau, pressing, slipping)
 
 
-def _named(contacts: Sequence[str]) -> list[str]:
+def _contact_names(contacts: Sequence[str]) -> list[str]:
     names = [contacts] if isinstance(contacts, str) else list(contacts)
     if not names or len(set(names)) < len(names):
         raise ModelError(f"The contacts must be named once each, and there must be some; {names} were given.")
@@ -251,7 +251,7 @@ def _limits(
     return G, h - np.einsum("tri,ti->tr", G, base), said
 
 
-def _missed(rows: np.ndarray, h: np.ndarray, said: list[str]) -> str:
+def _worst_violation(rows: np.ndarray, h: np.ndarray, said: list[str]) -> str:
     """The sample whose limits, `rows` (T, r, m) times its internal forces below h (T, r), are missed most, and which of
     them, where they are missed by as little as can be."""
     size, worst = rows.shape[-1], (0.0, 0, 0)

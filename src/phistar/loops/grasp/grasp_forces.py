@@ -68,7 +68,7 @@ def internal_forces(grasp: Grasp, q: Any, forces: Any) -> Array:
     return given - times(shifts, solve(square, total[..., None])[..., None, :, 0])
 
 
-def carried(grasp: Grasp, q: Any, forces: np.ndarray) -> Array:
+def wrenches_at_object(grasp: Grasp, q: Any, forces: np.ndarray) -> Array:
     """X*f, (…, l, 6): each contact force as a wrench at the object's frame."""
     return times(transposed(_seats(grasp, q)), forces)
 

@@ -20,11 +20,11 @@ from phistar.dynamics import Forces, with_load
 from phistar.errors import ModelError, PhistarError
 from phistar.loops.closure import loop_slices
 from phistar.loops.cut import across
-from phistar.loops.equations import equations, pushed
+from phistar.loops.equations import equations, response_to_forces
 from phistar.loops.forces import on_frames
 from phistar.loops.grasp.contacts import PointContact, SlidingPoint
 from phistar.model import Model
-from phistar.stated_arguments import batched
+from phistar.stated_arguments import broadcast_state
 
 EDGES = 8  # of a friction pyramid, inside the cone
 SLIDES = 1e-9  # m/s: slower contacts stick as long as they can
@@ -64,7 +64,7 @@ def one_sided_dynamics(
     contacts = [_contact(model, name) for name in names]
     if not model.loops:
         raise ModelError(f"{model.name} has no loops, so it has no contacts; ps.forward_dynamics gives its motion.")
-    q, v = batched(model, q, v)
+    q, v = broadcast_state(model, q, v)
     made = equations(model, q, v, with_load(model, q, tau, f_ext))
     batch = np.broadcast_shapes(made.right.shape[:-1], made.matrix.shape[:-2])
     shapes = made.matrix, made.right, made.rate
@@ -78,7 +78,7 @@ def one_sided_dynamics(
         moved = free[index] + matrix[index] @ rows[index]
         opening[index] = [own.normal @ moved[own.rows] for own in contacts]
         pressing[index] = [own.normal @ rows[index][own.rows] for own in contacts]
-    acceleration = made.free + pushed(model, q, made.closures, rows)
+    acceleration = made.free + response_to_forces(model, q, made.closures, rows)
     return OneSidedMotion(acceleration, on_frames(model, q, rows), opening, pressing)
 
 

@@ -89,7 +89,7 @@ def _newton(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, 
         step[..., free] = -times(inverse, state.residual)
         step = step / np.maximum(1.0, np.abs(step).max(axis=-1, keepdims=True, initial=0.0) / LONGEST)
         before = error
-        q, state, error = _shortened(model, q, step, before)
+        q, state, error = _line_search(model, q, step, before)
         if not np.any(error < GAIN * before):
             break
     return q, state.residual
@@ -115,7 +115,7 @@ def found_series(
     return known
 
 
-def _shortened(
+def _line_search(
     model: Model, q: np.ndarray, step: np.ndarray, error: np.ndarray
 ) -> tuple[np.ndarray, State, np.ndarray]:
     """q ⊕ step, ½ step, ¼ step, … until the residual falls; each state of the batch by itself."""

@@ -119,17 +119,17 @@ class PrimaryJoints:
 
     def configuration(self, Q: Any, guess: Any = None) -> np.ndarray:
         """q = U(Q), (…, nq) (WD89 eq. 4)."""
-        Q = self._checked(Q, len(self.coordinates), "Q")
+        Q = self._check_array(Q, len(self.coordinates), "Q")
         if self.position is None:
             start = self.guess if guess is None else self.model.checked(guess, self.model.nq, "guess")
             return find(self.model, self.coordinates, self.secondary, Q, start)
-        q = self._given(Q)[0]
+        q = self._position_derivatives(Q)[0]
         worst = np.abs(closed_state(self.model, q).residual).max(initial=0.0)
         if worst > CLOSED:
             raise ModelError(f"The U(Q) given for {self.model.name} leaves its loops open by {worst:.3g}; check it.")
         return q
 
-    def _given(self, *path: np.ndarray) -> list[np.ndarray]:
+    def _position_derivatives(self, *path: np.ndarray) -> list[np.ndarray]:
         assert self.position is not None
         made = time_derivatives(self.position, *path)
         if made[0].shape[-1:] != (self.model.nq,):
@@ -148,13 +148,13 @@ class PrimaryJoints:
     def _tree_influence(self, q: np.ndarray, state: State) -> np.ndarray:
         if self.position is not None:
             steps = np.eye(len(self.rates))
-            return np.swapaxes(self._given(q[..., None, self.coordinates], steps)[1], -1, -2)
+            return np.swapaxes(self._position_derivatives(q[..., None, self.coordinates], steps)[1], -1, -2)
         result = np.zeros((*q.shape[:-1], self.model.nv, len(self.rates)))
         result[..., self.rates, np.arange(len(self.rates))] = 1.0
-        result[..., self.secondary, :] = -self._solved(state, state.jacobian[..., self.rates])
+        result[..., self.secondary, :] = -self._solve(state, state.jacobian[..., self.rates])
         return result
 
-    def _solved(self, state: State, right: np.ndarray) -> np.ndarray:
+    def _solve(self, state: State, right: np.ndarray) -> np.ndarray:
         """A_s⁺Y, (…, s, c), where the secondary joints are determined and the primary ones free; a NaN spoils its own
         state."""
         spoiled = np.isnan(np.sum(state.jacobian, axis=(-1, -2)) + np.sum(right, axis=(-1, -2)))
@@ -180,7 +180,10 @@ class PrimaryJoints:
     def motion(self, Q: Any, Q_rate: Any, Q_acceleration: Any, guess: Any = None) -> JointMotion:
         """q = U(Q), θ̇ = EQ̇, θ̈ = EQ̈ + ĖQ̇ (WD89 eqs. 4-6); Q̇ and Q̈ are (…, n)."""
         n = len(self.rates)
-        rate, acceleration = self._checked(Q_rate, n, "Q_rate"), self._checked(Q_acceleration, n, "Q_acceleration")
+        rate, acceleration = (
+            self._check_array(Q_rate, n, "Q_rate"),
+            self._check_array(Q_acceleration, n, "Q_acceleration"),
+        )
         leading_axes({"Q": Q, "Q_rate": rate, "Q_acceleration": acceleration})
         q = self.configuration(Q, guess)
         at_rest = closed_state(self.model, q)
@@ -193,15 +196,17 @@ class PrimaryJoints:
     def _drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """ĖQ̇, (…, nv)."""
         if self.position is not None:
-            return self._given(q[..., self.coordinates], v[..., self.rates], np.zeros(len(self.rates)))[2]
+            return self._position_derivatives(q[..., self.coordinates], v[..., self.rates], np.zeros(len(self.rates)))[
+                2
+            ]
         state = closed_state(self.model, q, v)
         result = np.zeros(v.shape)
-        result[..., self.secondary] = -self._solved(state, state.drift[..., None])[..., 0]
+        result[..., self.secondary] = -self._solve(state, state.drift[..., None])[..., 0]
         return result
 
     def derivatives(self, Q: Any, *rates: Any) -> list[np.ndarray]:
         """[q, q̇, q̈, …], each (…, nq), along Q, Q̇, Q̈, …: as many as are given, by the epsilon algebra (WD89 §2.3)."""
-        path = [self._checked(x, len(self.coordinates), "a derivative of Q") for x in (Q, *rates)]
+        path = [self._check_array(x, len(self.coordinates), "a derivative of Q") for x in (Q, *rates)]
         curved = [joint.name for joint in self.model.joints if not joint.kind.flat]
         if curved:
             raise ModelError(
@@ -209,7 +214,7 @@ class PrimaryJoints:
                 "not those of its coordinates. `motion` gives its rates and accelerations."
             )
         if self.position is not None:
-            return self._given(*path)
+            return self._position_derivatives(*path)
         return found_series(self.model, self.coordinates, self.secondary, path, self.configuration(Q))
 
     # Dynamics (WD89 §2.4)
@@ -238,7 +243,7 @@ class PrimaryJoints:
 
     def forward_dynamics(self, Q: Any, Q_rate: Any, tau: Any, f_ext: Forces = None, guess: Any = None) -> np.ndarray:
         """Q̈ = H(Q)⁻¹(τ − E*ρ(Q, Q̇, 0)), (…, n)."""
-        tau = self._checked(tau, len(self.rates), "tau")
+        tau = self._check_array(tau, len(self.rates), "tau")
         leading_axes({"Q": Q, "Q_rate": Q_rate, "tau": tau})
         needed = self.inverse_dynamics(Q, Q_rate, np.zeros(len(self.rates)), f_ext, guess)
         return np.linalg.solve(self.mass_matrix(Q, guess), (tau - needed)[..., None])[..., 0]
@@ -260,10 +265,10 @@ class PrimaryJoints:
         they are more than the degrees of freedom, the split is the one nearest to `preload` τ₀ with `weights` W > 0.
         """
         motion = self.motion(Q, Q_rate, Q_acceleration, guess)
-        chosen = motion.influence[..., self._actuated(actuators), :]
+        chosen = motion.influence[..., self._actuator_rows(actuators), :]
         count = chosen.shape[-2]
-        soft = 1.0 / self._checked(np.ones(count) if weights is None else weights, count, "weights")
-        base = self._checked(np.zeros(count) if preload is None else preload, count, "preload")
+        soft = 1.0 / self._check_array(np.ones(count) if weights is None else weights, count, "weights")
+        base = self._check_array(np.zeros(count) if preload is None else preload, count, "preload")
         if not np.all((soft > 0.0) & np.isfinite(soft)):
             raise PhistarError("The weights of a load split must be positive and finite.")
         back = transposed(chosen)
@@ -277,7 +282,7 @@ class PrimaryJoints:
             )
         return base + soft * times(chosen, np.linalg.solve(square, wanted[..., None])[..., 0])
 
-    def _actuated(self, actuators: Sequence[str]) -> np.ndarray:
+    def _actuator_rows(self, actuators: Sequence[str]) -> np.ndarray:
         """Rows of E that belong to joints, of the tree or cut."""
         rows = np.arange(self.model.nv + self.terminating.nv)
         own = {joint.name: rows[joint.v_slice] for joint in self.model.joints}
@@ -290,5 +295,5 @@ class PrimaryJoints:
                 self.model.joint(name)
         return np.concatenate([np.zeros(0, int), *((own | cut)[name] for name in names)])
 
-    def _checked(self, array: Any, size: int, what: str) -> np.ndarray:
+    def _check_array(self, array: Any, size: int, what: str) -> np.ndarray:
         return self.model.checked(array, size, what)

@@ -82,7 +82,7 @@ class Taylor:
         if not isinstance(other, Taylor):
             return Taylor([a * other for a in self.coefficients])
         a, b = self.coefficients, self._lift(other)
-        return Taylor([_convolved(a, b, k) for k in range(len(a))])
+        return Taylor([_convolve(a, b, k) for k in range(len(a))])
 
     __rmul__ = __mul__
 
@@ -152,7 +152,7 @@ class Taylor:
         """w′ = a′w."""
         a, w = self.coefficients, [np.exp(self.coefficients[0])]
         for k in range(1, len(a)):
-            w.append(_integrated(a, w, k))
+            w.append(_integral_coefficient(a, w, k))
         return Taylor(w)
 
     def log(self) -> Taylor:
@@ -163,7 +163,7 @@ class Taylor:
         """s′ = a′c, c′ = −a′s, together."""
         a, s, c = self.coefficients, [np.sin(self.coefficients[0])], [np.cos(self.coefficients[0])]
         for k in range(1, len(a)):
-            s_k, c_k = _integrated(a, c, k), -_integrated(a, s, k)
+            s_k, c_k = _integral_coefficient(a, c, k), -_integral_coefficient(a, s, k)
             s.append(s_k)
             c.append(c_k)
         return Taylor(s), Taylor(c)
@@ -213,11 +213,11 @@ def _value(number: Any) -> Any:
     return number.value if isinstance(number, Taylor) else number
 
 
-def _convolved(a: Sequence[Any], b: Sequence[Any], k: int) -> Any:
+def _convolve(a: Sequence[Any], b: Sequence[Any], k: int) -> Any:
     return sum((a[i] * b[k - i] for i in range(1, k + 1)), a[0] * b[k])
 
 
-def _integrated(a: Sequence[Any], w: Sequence[Any], k: int) -> Any:
+def _integral_coefficient(a: Sequence[Any], w: Sequence[Any], k: int) -> Any:
     """Coefficient k of ∫a′w: Σ i a_i w_{k−i}/k."""
     return sum((i * a[i] * w[k - i] for i in range(1, k + 1)), 0.0) / k
 
@@ -236,25 +236,25 @@ class TaylorArray(np.ndarray):
     __array_priority__ = 10.0  # type: ignore[assignment]  # beside plain arrays, in np.stack and np.concatenate
 
     def __getitem__(self, key: Any) -> Any:
-        return _arrayed(super().__getitem__(key))
+        return _taylor_array(super().__getitem__(key))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         plain = [x.view(np.ndarray) if isinstance(x, TaylorArray) else x for x in inputs]
         if method == "__call__" and ufunc.__name__ in _NAMED:
-            made = np.frompyfunc(_called(ufunc.__name__), len(plain), 1)(*plain)
+            made = np.frompyfunc(_function(ufunc.__name__), len(plain), 1)(*plain)
         else:
             made = getattr(ufunc, method)(*plain, **options)
         if out is not None:
             out[0].view(np.ndarray)[...] = made
             return out[0]
         plainly = isinstance(made, bool | np.ndarray) and np.asarray(made).dtype.kind == "b"  # comparisons
-        return made if plainly else _arrayed(made)
+        return made if plainly else _taylor_array(made)
 
 
 _NAMED = {"sin", "cos", "tan", "arcsin", "arccos", "arctan", "exp", "log", "sqrt", "arctan2", "hypot"}
 
 
-def _called(name: str) -> Callable[..., Any]:
+def _function(name: str) -> Callable[..., Any]:
     """The function of one or two entries: Taylor's where one of them is Taylor's, else NumPy's."""
 
     def function(*entries: Any) -> Any:
@@ -267,7 +267,7 @@ def _called(name: str) -> Callable[..., Any]:
     return function
 
 
-def _arrayed(values: Any) -> TaylorArray:
+def _taylor_array(values: Any) -> TaylorArray:
     return np.asarray(values, dtype=object).view(TaylorArray)
 
 
@@ -287,7 +287,7 @@ def taylor_array(*derivatives: Any) -> TaylorArray:
     result = np.empty(arrays[0].shape[-1], dtype=object)
     for j in range(len(result)):
         result[j] = Taylor([x[..., j] / factorial(k) for k, x in enumerate(arrays)])
-    return _arrayed(result)
+    return _taylor_array(result)
 
 
 def derivatives_of(numbers: Any, order: int, batch: tuple[int, ...] = ()) -> list[np.ndarray]:

@@ -42,10 +42,10 @@ def cut_coordinates(model: Model, poses: Mapping[str, np.ndarray]) -> np.ndarray
         back = transposed(a[..., :3, :3])
         shift = times(back, b[..., :3, 3] - a[..., :3, 3])
         parts.append(coordinates(loop.joint, np.matmul(back, b[..., :3, :3]), shift))
-    return _joined(parts)
+    return _concatenate(parts)
 
 
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
+def _concatenate(parts: list[np.ndarray]) -> np.ndarray:
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in parts)) if parts else ()
     return np.concatenate([np.zeros((*batch, 0)), *(np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts)], axis=-1)
 

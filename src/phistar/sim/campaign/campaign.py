@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from phistar.errors import PhistarError
-from phistar.sim.campaign.campaign_html import as_html
-from phistar.sim.campaign.campaign_html import described as described_campaign
+from phistar.sim.campaign.campaign_html import as_html, one_line
 from phistar.sim.campaign.campaign_plan import Plan
-from phistar.sim.campaign.counting import by_cell, counted
-from phistar.sim.campaign.perform import GOOD, Done, died, perform
+from phistar.sim.campaign.counting import by_cell, count_outcomes
+from phistar.sim.campaign.perform import GOOD, Done, perform, row_of_crash
 from phistar.sim.campaign.pools import Cluster, Pool, Processes
 from phistar.sim.campaign.run_rows import Row
 from phistar.sim.campaign.sampling import GENERATION, Case, Point, badness, next_generation
 from phistar.sim.campaign.sensitivity import ranking
-from phistar.sim.campaign.store import Store, described
+from phistar.sim.campaign.store import Store, read_description
 from phistar.sim.scenes.scene import Scene
 
 MOST_DEATHS = 3  # of processes by one run: it is redone twice
@@ -36,7 +35,7 @@ class Campaign(NamedTuple):
     summary: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        return described_campaign(self)
+        return one_line(self)
 
     def _repr_html_(self) -> str:
         return as_html(self)
@@ -106,7 +105,7 @@ def campaign(
     plan = Plan(source, runs, seed, "none" if out is None else keep, sampling, score, vary or {})
     store = None if out is None else Store.open(Path(out), plan.identity, resume)
     return _run_all(
-        plan, store, lambda left: _performed(plan, left, workers, scheduler), progress or (lambda row: None)
+        plan, store, lambda left: _rows_of_runs(plan, left, workers, scheduler), progress or (lambda row: None)
     )
 
 
@@ -153,7 +152,7 @@ def _batches(plan: Plan, rows: Mapping[int, Row]) -> Iterator[list[Case]]:
 
 def summary_of(folder: str | os.PathLike[str]) -> Mapping[str, Any]:
     """campaign.json of a folder: what came of a campaign, or what had when it was stopped."""
-    known = described(Path(folder))
+    known = read_description(Path(folder))
     if known is None:
         raise PhistarError(f"{folder} holds no campaign.")
     return known
@@ -161,18 +160,18 @@ def summary_of(folder: str | os.PathLike[str]) -> Mapping[str, Any]:
 
 def _summary(plan: Plan, rows: Mapping[int, Row], wall: float) -> Campaign:
     ordered = tuple(rows[run] for run in sorted(rows))
-    found = dict(counted(ordered)) | {"cells": by_cell(ordered), "sensitivity": ranking(ordered, plan.score)}
+    found = dict(count_outcomes(ordered)) | {"cells": by_cell(ordered), "sensitivity": ranking(ordered, plan.score)}
     facts = {"runs": plan.runs, "complete": len(ordered) == plan.runs, **found, "score": plan.score, "wall_time": wall}
     return Campaign(ordered, dict(plan.identity) | facts)
 
 
-def _performed(plan: Plan, cases: list[Case], workers: int | None, scheduler: str | None) -> Iterator[Done]:
+def _rows_of_runs(plan: Plan, cases: list[Case], workers: int | None, scheduler: str | None) -> Iterator[Done]:
     if not cases:
         return
     pool: Pool = Cluster(scheduler) if scheduler is not None else Processes(workers and min(workers, len(cases)))
     try:
         for case, done in spread(pool, partial(_perform, plan), cases):
-            yield died(plan, *case, DIED) if done is None else done
+            yield row_of_crash(plan, *case, DIED) if done is None else done
     finally:
         pool.close()
 

@@ -16,7 +16,7 @@ MOST_RUNS, MOST_FAILURES = 5000, 4
 FINE, BAD = "#23764a", "#b3362b"
 
 
-def described(campaign: Campaign) -> str:
+def one_line(campaign: Campaign) -> str:
     """One line: the scene, how many runs, and how many of them were good."""
     summary = campaign.summary
     share = summary["reached"] or summary["completed"]
@@ -33,7 +33,7 @@ def as_html(campaign: Campaign) -> str:
     ]
     head = "<tr><th>runs</th><th>outcome</th><th>reason</th></tr>"
     table = f"<table>{head}{''.join(rows)}</table>" if rows else ""
-    title = escape(described(campaign).strip("<>"))
+    title = escape(one_line(campaign).strip("<>"))
     body = f"<div style='display:flex;gap:1em;flex-wrap:wrap'>{squares(campaign.rows)}{table}</div>"
     return f"<div><b>{title}</b>{body}</div>"
 

@@ -34,7 +34,7 @@ def share(good: int, count: int) -> Mapping[str, Any]:
     return {"count": good, "of": count, "share": good / count if count else None, "low": low, "high": high}
 
 
-def counted(rows: Sequence[Row]) -> Mapping[str, Any]:
+def count_outcomes(rows: Sequence[Row]) -> Mapping[str, Any]:
     """The summary of a campaign: the share that reached its task (None where the scene has none) and that run to the
     end, failures by reason, quantiles of every number, and the real-time factor: simulated by core seconds."""
     outcomes = Counter(row["outcome"] for row in rows)

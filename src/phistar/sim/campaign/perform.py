@@ -41,7 +41,7 @@ def perform(plan: Plan, run: int, point: Point | None = None) -> Done:
     except Exception as error:  # one run must not end the others
         outcome, reason = "broken", f"{type(error).__name__}: {error}"
     else:
-        outcome, reason = _judged(result.summary)
+        outcome, reason = _verdict(result.summary)
     spent = time.thread_time() - began
     found = {} if result is None else of_summary(result.summary, spent)
     row = _row(plan, run, point, outcome, reason, found)
@@ -49,7 +49,7 @@ def perform(plan: Plan, run: int, point: Point | None = None) -> Done:
     return Done(row, _files(result) if kept else {})
 
 
-def _judged(summary: Mapping[str, Any]) -> tuple[str, str | None]:
+def _verdict(summary: Mapping[str, Any]) -> tuple[str, str | None]:
     """The outcome of a run to its end, and why it is no good one: what led the controller to give up, or what the task
     misses."""
     reached, phases = summary.get("reached"), summary.get("phases") or []
@@ -61,7 +61,7 @@ def _judged(summary: Mapping[str, Any]) -> tuple[str, str | None]:
     return "failed", f"{summary.get('missing') or 'the task was not done'}{f', in phase {last}' if last else ''}"
 
 
-def died(plan: Plan, run: int, point: Point | None, reason: str) -> Done:
+def row_of_crash(plan: Plan, run: int, point: Point | None, reason: str) -> Done:
     """The row of a run that took its process with it."""
     return Done(_row(plan, run, point, "died", reason, {}), {})
 

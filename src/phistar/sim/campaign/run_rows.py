@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.sim.scenes.chance import Draws, drawn, is_drawn
+from phistar.sim.scenes.chance import Draws, draw, is_drawn
 from phistar.sim.scenes.scene import Scene
 from phistar.spatial import Pose, log
 
@@ -35,8 +35,8 @@ def of_summary(summary: Mapping[str, Any], core_time: float) -> Row:
 def of_chance(scene: Scene, source: Draws) -> Row:
     """Every number that the scene draws from a source, by the place where it stands: drawn.parts.ball.xyz.2. Vectors
     and turns have their length and angle beside them, which say more than their components."""
-    made = drawn(dict(scene.content), source, scene.where)
-    return dict(_drawn("drawn", scene.content, made))
+    made = draw(dict(scene.content), source, scene.where)
+    return dict(_drawn_numbers("drawn", scene.content, made))
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -61,18 +61,18 @@ def _of_phases(phases: Any) -> Row:
     return row
 
 
-def _drawn(name: str, content: Any, made: Any) -> Iterator[tuple[str, float]]:
+def _drawn_numbers(name: str, content: Any, made: Any) -> Iterator[tuple[str, float]]:
     if isinstance(content, Mapping):
         if is_drawn(content):
             yield from _flat(name, made)
             yield from _size(name, next(iter(content)), made)
             return
         for key, value in content.items():
-            yield from _drawn(f"{name}.{key}", value, made[key])
+            yield from _drawn_numbers(f"{name}.{key}", value, made[key])
     elif isinstance(content, list):
         for number, (value, each) in enumerate(zip(content, made)):
             own = value.get("name") if isinstance(value, Mapping) else None
-            yield from _drawn(f"{name}.{own if isinstance(own, str) else number}", value, each)
+            yield from _drawn_numbers(f"{name}.{own if isinstance(own, str) else number}", value, each)
 
 
 def _size(name: str, kind: str, made: Any) -> Iterator[tuple[str, float]]:

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from phistar.sim.campaign.run_rows import Row
-from phistar.sim.scenes.chance import drawn
+from phistar.sim.scenes.chance import draw
 from phistar.sim.scenes.scene import Scene
 from phistar.sim.scenes.toml import text_of
 
@@ -59,13 +59,13 @@ class UnitPoint:
 def dimension(scene: Scene) -> int:
     """Return how many coordinates a draw of the scene takes."""
     counter = UnitPoint(None)
-    drawn(dict(scene.content), counter, scene.where)
+    draw(dict(scene.content), counter, scene.where)
     return counter.used
 
 
 def at_point(scene: Scene, point: Point) -> Scene:
     """Return the scene with every random number fixed to its value at a point of the unit cube."""
-    return with_content(scene, drawn(dict(scene.content), UnitPoint(point), scene.where))
+    return with_content(scene, draw(dict(scene.content), UnitPoint(point), scene.where))
 
 
 def with_content(scene: Scene, content: Mapping[str, Any]) -> Scene:
@@ -96,7 +96,7 @@ def next_generation(scene: Scene, seed: int, number: int, done: Sequence[tuple[P
     elite = np.array([point for point, _ in ordered[:ELITE]])
     width = np.maximum(elite.std(axis=0), NARROWEST)
     centres = elite[rng.integers(len(elite), size=GENERATION - anywhere)]
-    near = _reflected(centres + width * rng.normal(size=centres.shape))
+    near = _reflect(centres + width * rng.normal(size=centres.shape))
     return [*map(tuple, near.tolist()), *_spread_evenly(size, anywhere, child.spawn(1)[0])]
 
 
@@ -132,7 +132,7 @@ def _spread_evenly(size: int, count: int, seed: np.random.SeedSequence) -> list[
     return list(map(tuple, made.tolist()))
 
 
-def _reflected(points: np.ndarray) -> np.ndarray:
+def _reflect(points: np.ndarray) -> np.ndarray:
     """Fold points back into the unit cube at its faces."""
     folded = np.mod(points, 2.0)
     return np.where(folded > 1.0, 2.0 - folded, folded)

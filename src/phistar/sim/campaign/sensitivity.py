@@ -33,7 +33,9 @@ def ranking(rows: Sequence[Row], score: str) -> list[Mapping[str, Any]]:
         if not np.isfinite(values).all() or np.ptp(values) == 0.0:
             continue
         distance, chance = _apart(values, failed)
-        found.append({"parameter": name, "failures": distance, "chance": chance, "score": _explained(values, scores)})
+        found.append(
+            {"parameter": name, "failures": distance, "chance": chance, "score": _explained_variance(values, scores)}
+        )
     return sorted(found, key=lambda each: (-(each["failures"] or 0.0), -(each["score"] or 0.0), each["parameter"]))
 
 
@@ -53,7 +55,7 @@ def _apart(values: np.ndarray, failed: np.ndarray) -> tuple[float | None, float 
     return float(test.statistic), float(test.pvalue)
 
 
-def _explained(values: np.ndarray, scores: np.ndarray) -> float | None:
+def _explained_variance(values: np.ndarray, scores: np.ndarray) -> float | None:
     """η² of the scores over classes of the values that hold equally many, corrected for its mean under chance."""
     known = np.isfinite(scores)
     values, scores, count = values[known], scores[known], int(known.sum())

@@ -38,7 +38,7 @@ class Store:
     @staticmethod
     def open(folder: Path, identity: Mapping[str, Any], resume: bool) -> Store:
         """A folder that is new or empty; with `resume` one that holds the same campaign, whose rows are read."""
-        known = described(folder)
+        known = read_description(folder)
         if known is None and folder.is_dir() and any(not OURS.match(path.name) for path in folder.iterdir()):
             raise FileError(f"{folder} holds other things and no campaign; give another folder.")
         _make(folder)
@@ -94,7 +94,7 @@ class Store:
 
 def _checked_rows(folder: Path, identity: Mapping[str, Any], resume: bool) -> dict[int, Row]:
     """The rows that a folder holds already, of the same campaign."""
-    known = described(folder)
+    known = read_description(folder)
     rows = {} if known is None else read_rows(folder)
     if rows and not resume:
         raise FileError(
@@ -164,7 +164,7 @@ def _check_links(folder: Path) -> None:
             raise FileError(f"{folder / name} leads out of its folder; give another folder, or remove the link.")
 
 
-def described(folder: Path) -> Mapping[str, Any] | None:
+def read_description(folder: Path) -> Mapping[str, Any] | None:
     """The campaign.json of a folder."""
     path = folder / "campaign.json"
     _check_links(folder)

@@ -30,15 +30,15 @@ KINDS = ("uniform", "normal", "vector", "turn")
 LARGEST = 1e40  # as in models
 
 
-def drawn(content: Any, rng: Draws, where: str) -> Any:
+def draw(content: Any, rng: Draws, where: str) -> Any:
     """The content with every random number drawn, in the order of the file."""
     if isinstance(content, dict):
         if is_drawn(content):
             ((kind, value),) = content.items()
             return _number(kind, value, rng, where)
-        return {key: drawn(value, rng, f"{where}, {key}") for key, value in content.items()}
+        return {key: draw(value, rng, f"{where}, {key}") for key, value in content.items()}
     if isinstance(content, list):
-        return [drawn(value, rng, where) for value in content]
+        return [draw(value, rng, where) for value in content]
     if isinstance(content, int) and abs(content) > LARGEST:
         raise FileError(f"{where}: numbers are below {LARGEST:g}; one has {content.bit_length()} bits.")
     return content

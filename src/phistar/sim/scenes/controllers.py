@@ -121,7 +121,7 @@ def by_motors(model: Model, driven: np.ndarray) -> Callable[[np.ndarray, np.ndar
         return lambda q, tau: driven * tau
     tree, frames, motors = model.tree, loop_frames(model), np.eye(model.nv)[:, driven]
 
-    def shared(q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    def share(q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         poses = {frame: forward_kinematics(tree, q, frame) for frame in frames}
         made = closures(model, q, poses)
         on_rates = np.broadcast_to(made.on_rates, (made.residual.shape[-1], model.nv))
@@ -131,7 +131,7 @@ def by_motors(model: Model, driven: np.ndarray) -> Callable[[np.ndarray, np.ndar
         force[driven] = np.linalg.lstsq(columns, tau, rcond=1e-9)[0][: motors.shape[-1]]
         return force
 
-    return shared
+    return share
 
 
 def _hold(setting: Setting, gains: Mapping[str, Any]) -> Control:
@@ -139,7 +139,7 @@ def _hold(setting: Setting, gains: Mapping[str, Any]) -> Control:
     driven = effort_limits(setting) > 0.0
     carried = by_motors(model, driven)
     places, rates = Coordinates(model).flat
-    curved = [joint for joint in Coordinates(model).curved if driven[joint.v_slice].any()]
+    curved = [joint for joint in Coordinates(model).curved_joints if driven[joint.v_slice].any()]
 
     def hold(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Where it was, by springs and dampers, with gravity carried."""
@@ -201,10 +201,10 @@ def _none(setting: Setting, settings: Mapping[str, Any]) -> None:
     return None
 
 
-def _checked_by(kind: type[Entry]) -> Callable[[Mapping[str, Any], Folders, str], Mapping[str, Any]]:
+def _checker(kind: type[Entry]) -> Callable[[Mapping[str, Any], Folders, str], Mapping[str, Any]]:
     return lambda settings, folders, where: validated(kind, settings, where).model_dump()
 
 
-register_law("none", Law(_checked_by(Entry), _none))
-register_law("hold", Law(_checked_by(HoldEntry), _hold, drives=True))
-register_law("inverse_dynamics", Law(_checked_by(InverseDynamicsEntry), _through, drives=True))
+register_law("none", Law(_checker(Entry), _none))
+register_law("hold", Law(_checker(HoldEntry), _hold, drives=True))
+register_law("inverse_dynamics", Law(_checker(InverseDynamicsEntry), _through, drives=True))

@@ -45,21 +45,21 @@ def pieces(mesh: Mesh) -> tuple[Polytope, ...]:
 
 def without_meshes(model: Model, way: str) -> Model:
     """The same robot with collision meshes replaced by their convex shapes; visuals stay."""
-    bodies = tuple(replace(body, geometry=_replaced(body.name, body.geometry, way)) for body in model.bodies)
-    return replace(model, bodies=bodies, base_geometry=_replaced("world", model.base_geometry, way))
+    bodies = tuple(replace(body, geometry=_replace_meshes(body.name, body.geometry, way)) for body in model.bodies)
+    return replace(model, bodies=bodies, base_geometry=_replace_meshes("world", model.base_geometry, way))
 
 
-def _replaced(body: str, geometry: tuple[Geometry, ...], way: str) -> tuple[Geometry, ...]:
+def _replace_meshes(body: str, geometry: tuple[Geometry, ...], way: str) -> tuple[Geometry, ...]:
     found: list[Geometry] = []
     for number, each in enumerate(geometry):
         if each.role == "collision" and isinstance(each.shape, Mesh):
-            found += named(replace(each, name=each.name or f"{body}:{number}"), solids(each.shape, way))
+            found += with_shapes(replace(each, name=each.name or f"{body}:{number}"), solids(each.shape, way))
         else:
             found.append(each)
     return tuple(found)
 
 
-def named(geometry: Geometry, shapes: Sequence[Shape]) -> list[Geometry]:
+def with_shapes(geometry: Geometry, shapes: Sequence[Shape]) -> list[Geometry]:
     """The geometry once for each shape; several have numbers behind its name, if it has one."""
     numbers = range(len(shapes)) if geometry.name and len(shapes) > 1 else [None] * len(shapes)
     names = [geometry.name if number is None else f"{geometry.name}:{number}" for number in numbers]

@@ -80,12 +80,12 @@ def register_scenes(folder: Path) -> None:
 
 def law_named(name: str, where: str) -> Law:
     """Law of a name; an unknown name is refused with the list of known ones."""
-    return _found(_laws, name, f"{where}, law")
+    return _lookup(_laws, name, f"{where}, law")
 
 
 def task_named(name: str, where: str) -> TaskFactory:
     """The factory of a task by its name."""
-    return _found(_tasks, name, f"{where}, kind")
+    return _lookup(_tasks, name, f"{where}, kind")
 
 
 def scene_folders() -> tuple[Path, ...]:
@@ -94,7 +94,7 @@ def scene_folders() -> tuple[Path, ...]:
     return tuple(_folders)
 
 
-def _found(table: Mapping[str, Any], name: str, where: str) -> Any:
+def _lookup(table: Mapping[str, Any], name: str, where: str) -> Any:
     import_module(APPLICATIONS)
     if name not in table:
         raise FileError(f"{where}: one of {', '.join(table)} was expected; it is {name!r:.100}.")

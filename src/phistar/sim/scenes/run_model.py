@@ -21,7 +21,7 @@ from phistar.model.compound import compound_links
 from phistar.safe_files import check_file, is_inside, read_text
 from phistar.sim.scenes.scene import Scene
 from phistar.sim.scenes.serialize import unpacked
-from phistar.sim.scenes.source import LARGEST, parsed, source_of
+from phistar.sim.scenes.source import LARGEST, parse_scene, source_of
 from phistar.sim.trajectory import Part
 
 KEPT = "scene.toml"
@@ -40,7 +40,7 @@ def model_of_run(folder: Path, source: str, seed: int, packages: FolderList = ()
         if not is_inside(kept, folder):
             raise FileError(f"{kept} leads out of its folder.")
         text = read_text(kept, "a scene in TOML", LARGEST)
-        content, beside = parsed(text, str(kept)), _beside(source)
+        content, beside = parse_scene(text, str(kept)), _beside(source)
         name, allowed = str(content.get("name", Path(source).stem)), Folders.around(kept, packages).packages
         allowed = (*allowed, folder.resolve())
         return Scene(name, content, beside or folder, str(kept), text, allowed).drawn_plant(seed).model
@@ -119,11 +119,11 @@ def _check_places(places: Any, count: int, whole: int) -> None:
 
 
 def _with_meshes_in(model: Model, allowed: Folders) -> Model:
-    def kept(geometry: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
+    def allowed_geometry(geometry: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
         return tuple(g for g in geometry if not isinstance(g.shape, Mesh) or allowed.find(g.shape.path).path)
 
-    bodies = tuple(replace(body, geometry=kept(body.geometry)) for body in model.bodies)
-    return replace(model, bodies=bodies, base_geometry=kept(model.base_geometry))
+    bodies = tuple(replace(body, geometry=allowed_geometry(body.geometry)) for body in model.bodies)
+    return replace(model, bodies=bodies, base_geometry=allowed_geometry(model.base_geometry))
 
 
 def _beside(source: str) -> Path | None:

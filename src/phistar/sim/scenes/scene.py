@@ -23,7 +23,7 @@ from phistar.plant.scene_reading import check_plant, plant_of
 from phistar.plant.scene_schema import FORMAT_VERSION, SceneEntry, TaskEntry, TimeEntry
 from phistar.plant.scene_sentences import validated
 from phistar.sim.experiment import Disturbance, Experiment, Timing
-from phistar.sim.scenes.chance import drawn
+from phistar.sim.scenes.chance import draw
 from phistar.sim.scenes.controllers import Controlling, check_controller, read_controller
 from phistar.sim.scenes.registry import Task, task_named
 from phistar.sim.scenes.source import TOO_DEEP, is_bundled, source_of
@@ -171,7 +171,7 @@ class Scene:
     def _read(self, seed: int | np.random.SeedSequence, make: Callable[..., Made]) -> Made:
         """Apply `make` to the file's entries, with random numbers drawn; every error names the file."""
         try:
-            content = drawn(dict(self.content), np.random.default_rng(seed), self.where)
+            content = draw(dict(self.content), np.random.default_rng(seed), self.where)
             return make(_entry(content, self.where), self.name, self.folders, self.where)
         except FileError:
             raise

@@ -31,21 +31,21 @@ def run_scene(
 ) -> Trajectory:
     """Implement `Scene.run`."""
 
-    def begun(own: int) -> TimeLoop:
+    def begin(own: int) -> TimeLoop:
         setting = scene.setting(own)
         return TimeLoop(setting.experiment(own, control), world=setting.world, sensing=setting.sensing)
 
-    loop = begun(seed) if resume is None else resumed(read(Path(resume)), scene, begun)
+    loop = begin(seed) if resume is None else resumed(read(Path(resume)), scene, begin)
     task = scene.setting(loop.experiment.seed).task
     folders = [Path(each).resolve() for each in (resume, checkpoint and checkpoint[1]) if each is not None]
     kept = None if checkpoint is None else _keeping(loop, scene, checkpoint, resume)
 
-    def judged(run: Trajectory) -> Trajectory:
-        summary = {"scene": scene.name, "seed": loop.experiment.seed, **_judged(task, run)}
+    def judge(run: Trajectory) -> Trajectory:
+        summary = {"scene": scene.name, "seed": loop.experiment.seed, **_judge(task, run)}
         known = {"name": scene.name, "source": scene.source, "text": scene.text, "checkpoints": tuple(folders)}
         return replace(run, summary=summary, **known)
 
-    return finished(loop, progress, watch, kept, judged)
+    return finished(loop, progress, watch, kept, judge)
 
 
 def _keeping(
@@ -54,7 +54,7 @@ def _keeping(
     checkpoint: tuple[float, str | os.PathLike[str]],
     resume: str | os.PathLike[str] | None,
 ) -> Callable[[TimeLoop], None]:
-    """What writes a loop down every so many seconds of its time."""
+    """Writer of checkpoints, one every so many seconds of simulated time."""
     every, folder = checkpoint
     check_ended(Path(folder), resume)
     if not 0.0 < every < np.inf:
@@ -65,16 +65,16 @@ def _keeping(
 
     due = [next_after(loop.moment.time if loop.moment else 0.0)]
 
-    def kept(loop: TimeLoop) -> None:
+    def keep(loop: TimeLoop) -> None:
         assert loop.moment is not None
         if loop.moment.time >= due[0] - 1e-9:
             write(loop, scene, Path(folder))
             due[0] = next_after(loop.moment.time)
 
-    return kept
+    return keep
 
 
-def _judged(task: Task | None, run: Trajectory) -> dict[str, Any]:
+def _judge(task: Task | None, run: Trajectory) -> dict[str, Any]:
     """A run's summary with a task's verdict; its own entries stand beside them."""
     if task is None:
         return dict(run.summary)

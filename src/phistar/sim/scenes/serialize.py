@@ -61,7 +61,7 @@ def _array(value: Any, held: bytearray) -> Any:
     return {kind: [array.dtype.str, list(array.shape), order, place]}
 
 
-def _made(kind: str, content: Any, held: bytes) -> Any:
+def _restore(kind: str, content: Any, held: bytes) -> Any:
     if not (isinstance(content[0], str) and _DTYPE.fullmatch(content[0])):  # NumPy would read more as Python
         raise ValueError(f"an array of objects, or of no kind: {content[0]!s:.60}")
     dtype, shape, order, place = np.dtype(content[0]), tuple(content[1]), content[2], content[3]
@@ -97,7 +97,7 @@ def unpacked(tree: Any, held: bytes, modules: frozenset[str]) -> Any:
         return make(**{name: unpacked(each, held, modules) for name, each in tree["named"].items()})
     ((kind, content),) = tree.items()
     if kind in ("array", "frozen", "scalar"):
-        return _made(kind, content, held)
+        return _restore(kind, content, held)
     if kind == "slice":
         return slice(*(unpacked(each, held, modules) for each in content))
     if kind == "dict":

@@ -51,47 +51,47 @@ def _bundled_files() -> dict[str, Path]:
 
 def source_of(source: str | os.PathLike[str], before: tuple[Path, ...] = ()) -> Source:
     """Source of a file, or of a bundled scene by its name; `before` are the files that extend it."""
-    path = _found(source)
+    path = _scene_file(source)
     text = _read(path)
-    content = parsed(text, str(path))
+    content = parse_scene(text, str(path))
     if "extends" not in content:
         return Source(path, text, content)
-    place, chain = _extended(path, content.pop("extends")), (*before, path)
+    place, chain = _base_file(path, content.pop("extends")), (*before, path)
     if place.resolve() in [each.resolve() for each in chain]:
         told = " extends ".join(each.name for each in (*chain, place))
         raise FileError(f"{path}, extends: {told}, and so itself; one of them must say everything.")
     name, old = content.setdefault("name", path.stem), source_of(place, chain).content
     try:
-        whole = text_of(_merged(old, content, str(path), NAMED))
+        whole = text_of(_merge(old, content, str(path), NAMED))
     except RecursionError:
         raise FileError(TOO_DEEP.format(path)) from None
-    return Source(path, f"# {name!s:.100}, written out\n{whole}", parsed(whole, str(path)))
+    return Source(path, f"# {name!s:.100}, written out\n{whole}", parse_scene(whole, str(path)))
 
 
-def _extended(path: Path, other: Any) -> Path:
+def _base_file(path: Path, other: Any) -> Path:
     """File of the scene that a scene extends."""
     if not isinstance(other, str) or not other or not other.isprintable():
         raise FileError(f"{path}, extends: the name or the file of a scene was expected; it is {other!r:.100}.")
     if not Path(other).suffix:
-        return _bundled(other)
+        return _bundled_file(other)
     place = path.parent / other
     if place.parent.resolve() != path.parent.resolve() or not is_inside(place, path.parent):
         raise FileError(f"{path}, extends: {other} lies in another folder; put both beside the files that they name.")
     return place
 
 
-def parsed(text: str, where: str) -> dict[str, Any]:
+def parse_scene(text: str, where: str) -> dict[str, Any]:
     """Parse a scene's TOML text."""
     return parse_toml(text, where, "a scene")
 
 
-def _found(source: str | os.PathLike[str]) -> Path:
+def _scene_file(source: str | os.PathLike[str]) -> Path:
     path = Path(source)
     is_name = not path.suffix and (str(source) in _bundled_files() or not os.path.exists(path))
-    return _bundled(str(source)) if is_name else path
+    return _bundled_file(str(source)) if is_name else path
 
 
-def _bundled(name: str) -> Path:
+def _bundled_file(name: str) -> Path:
     known = _bundled_files()
     if name not in known:
         told = ", ".join(sorted(known))
@@ -103,7 +103,7 @@ def _read(path: Path) -> str:
     return read_text(path, "a scene in TOML", LARGEST)
 
 
-def _merged(
+def _merge(
     old: Mapping[str, Any], new: Mapping[str, Any], where: str, named: tuple[str, ...] = NAMED
 ) -> dict[str, Any]:
     """Merge `new` into `old`, keeping the order of `old`."""
@@ -113,7 +113,7 @@ def _merged(
         if key in named and isinstance(was, list) and isinstance(value, list):
             made[key] = _entries(was, value, f"{where}, {key}")
         elif isinstance(was, Mapping) and isinstance(value, Mapping) and not is_drawn(was) and not is_drawn(value):
-            made[key] = _merged(was, value, where, ())
+            made[key] = _merge(was, value, where, ())
     return made
 
 
@@ -125,7 +125,7 @@ def _entries(old: list[Any], new: list[Any], where: str) -> list[Any]:
         if not isinstance(name, str):
             raise FileError(f"{where}: each entry needs the name of the one that it changes, or one of its own.")
         if name in places:
-            made[places[name]] = _merged(made[places[name]], each, where, ())
+            made[places[name]] = _merge(made[places[name]], each, where, ())
         else:
             made.append(each)
     return made
