@@ -59,7 +59,13 @@ def heavy_tip(links: int, ratio: float) -> ps.Model:
 def functions() -> dict[str, Callable[..., Any]]:
     """Return the public functions by name: all that are made from statements, and kinematics beside them."""
     stated = {name: x for name in dir(ps) if isinstance(x := getattr(ps, name), StatedFunction)}
-    return stated | {name: getattr(ps, name) for name in BESIDES}
+    beside = {name: getattr(ps, name) for name in BESIDES}
+    return stated | beside | {"inverse_dynamics_second_derivatives": second_derivatives}
+
+
+def second_derivatives(model: ps.Model, q: Any, v: Any, a: Any) -> tuple[Any, ...]:
+    """Return the entries of ∂²τ that can be nonzero."""
+    return tuple(x.values for x in ps.inverse_dynamics_second_derivatives(model, q, v, a))
 
 
 def states(model: ps.Model, frame: str, count: int) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ follows by θ̈ = ℳ⁻¹(T − 𝒞 − 𝒢).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,7 +22,8 @@ from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.links.values import has_rotors
 from phistar.backends.programs.triple_tables import EXCHANGED, TENSORS, Triples, Wanted, triples_program
 from phistar.backends.solved_tensors import SolvedTensors
-from phistar.backends.tensor_kernel import Entries, TensorKernel, contracted_kernel, tensor_kernel
+from phistar.backends.tensor_kernel import Entries, TensorKernel, can_change, contracted_kernel, tensor_kernel
+from phistar.backends.traces.arrays import is_traced, traced
 from phistar.derivatives import forward_dynamics_derivatives, inverse_dynamics_hessian_product
 from phistar.dynamics import forward_dynamics
 from phistar.errors import StatementError
@@ -133,6 +135,8 @@ def inverse_dynamics_second_derivatives(model: Model, q: Any, v: Any, a: Any) ->
     """
     given = model.checked_q(q), model.checked(v, model.nv, "v"), model.checked(a, model.nv, "a")
     leading_axes(dict(zip(("q", "v", "a"), given, strict=True)))
+    if is_traced(*given):
+        return InverseDynamicsSecondDerivatives(*_traced_tensors(model, *(traced(x) for x in given)))
     kernel = tensors_of(model)
     values, start, made = kernel.function(*given), 0, []
     for name in TENSORS:
@@ -190,6 +194,15 @@ def forward_dynamics_second_derivatives(model: Model, q: Any, v: Any, tau: Any) 
         for name, x in values.items()
     ]
     return ForwardDynamicsSecondDerivatives(*made)
+
+
+def _traced_tensors(model: Model, *given: np.ndarray) -> Iterator[Tensor]:
+    """The same tensors inside a recording, with the entries that the kernel has."""
+    wanted = _wanted(model)
+    found = _entries(model, wanted)(*given)
+    for name, own in wanted.items():
+        kept = np.array([can_change(x) for x in found[name]], dtype=bool)
+        yield Tensor(traced(found[name][kept]), own.places[kept], model.nv, _EXCHANGED[name])
 
 
 def _falling(model: Model) -> frozenset[int]:

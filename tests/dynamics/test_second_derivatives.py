@@ -96,3 +96,16 @@ def test_a_slide_has_no_second_derivatives():
     b.body("block", joint=ps.Prismatic(axis=(0, 0, 1)), inertia=ps.Inertia(1.0))
     found = ps.inverse_dynamics_second_derivatives(b.build(), [0.1], [1.0], [2.0])
     assert all(tensor.values.shape == (0,) and not tensor.dense().any() for tensor in found)
+
+
+def test_functions_of_one_s_own_use_second_derivatives():
+    arm, rng = ps.planar_chain(3, gravity=(0, -9.81, 0)), np.random.default_rng(3)
+
+    def curvature(q, v, a):
+        found = ps.inverse_dynamics_second_derivatives(arm, q, v, a)
+        return found.dqdq.values, found.dadq.values
+
+    given = rng.normal(size=(3, 4, 3))
+    made, expected = ps.compile(curvature, arm)(*given), ps.inverse_dynamics_second_derivatives(arm, *given)
+    assert np.abs(made[0] - expected.dqdq.values).max() < 1e-12
+    assert np.abs(made[1] - expected.dadq.values).max() < 1e-12

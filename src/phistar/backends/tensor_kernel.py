@@ -78,7 +78,7 @@ def recorded_tensors(model: Model, entries: Entries, places: Places) -> tuple[Tr
     """The instructions of all entries, tensor after tensor, and the places of those that are not zero."""
     tape = Tape()
     found = entries(*(tape.inputs((n,)) for n in (model.nq, model.nv, model.nv)))
-    kept = {name: np.array([_can_change(x) for x in found[name]], dtype=bool) for name in TENSORS}
+    kept = {name: np.array([can_change(x) for x in found[name]], dtype=bool) for name in TENSORS}
     trace = _finished(tape, [x for name in TENSORS for x in found[name][kept[name]]])
     return trace, {name: places[name][kept[name]] for name in TENSORS}
 
@@ -99,7 +99,7 @@ def recorded_contraction(model: Model, entries: Entries, places: Places) -> Trac
     return _finished(tape, [x for made in sums.values() for x in made.reshape(-1)])
 
 
-def _can_change(x: Any) -> bool:
+def can_change(x: Any) -> bool:
     return isinstance(x, Scalar) or x != 0.0
 
 
