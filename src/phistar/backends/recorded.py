@@ -128,7 +128,7 @@ class Recorded:
         """The same, and the operations of the loops that follow."""
         with unless_too_long():
             trace, loops = self.trace(model, most)
-            model.kept((self.kept_as(), "trace"), lambda: (trace, loops))
+            model.kept((self.cache_name(), "trace"), lambda: (trace, loops))
             return trace.operations, loops.operations if loops else 0
         return None
 
@@ -193,7 +193,7 @@ class Recorded:
         signature = self.signature(model)
 
         def source() -> Source:
-            counted = model.__dict__.get("_kernels", {}).pop((self.kept_as(), "trace"), None)
+            counted = model.__dict__.get("_kernels", {}).pop((self.cache_name(), "trace"), None)
             trace, loops = counted or self.trace(model)
             header = {"operations": trace.operations + (loops.operations if loops else 0)}
             return Source(module_text(trace, signature, lanes, target.fma, loops), header)
