@@ -292,10 +292,6 @@ def _statements_of(
     return statements_and_symbols
 
 
-def _forward_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
-    return _tables_at(forward_dynamics_derivatives, model, q, v, tau)
-
-
 def _tables_at(tables: StatedTables[Any, Any], model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
     if not (has_rotors(model) or has_wide_links(model)):
         program = derivative_program.tables_program(*_statements_of(tables, derivative_program.symbols_under_forces)())
@@ -355,7 +351,7 @@ _forward = Recorded(
     "forward_dynamics_derivatives",
     ("q", "v", "tau"),
     ("dq", "dv", "dtau"),
-    _forward_at,
+    partial(_tables_at, forward_dynamics_derivatives),
     _square,
     long=lambda model: solved_gradients(model, _factors(forward_dynamics_derivatives, moved=True)),
     tables=_statements_of(forward_dynamics_derivatives, symbols_under_forces),
@@ -379,11 +375,7 @@ _in_place = replace(
     places=((0, 1, 0), (0, 1, 1), (1, 1, 0)),
 )
 _linearized = Recorded(
-    "linearize",
-    ("q", "v", "tau"),
-    ("A", "B"),
-    _linearization_tables,
-    _systems,
+    *("linearize", ("q", "v", "tau"), ("A", "B"), _linearization_tables, _systems),
     fits=lambda model: compilable(model) or _tables.is_chosen_written(model),
     slot=linearize.slot,
 )
