@@ -131,3 +131,10 @@ def test_mistakes_are_sentences_with_the_file_and_the_key(tmp_path, old, new, se
 def test_an_unknown_scene_lists_the_bundled_ones():
     with pytest.raises(ps.FileError, match="bouncing"):
         Scene.load("bonucing")
+
+
+def test_who_follows_a_passive_scene_is_shown_every_sample():
+    scene, times, shown = ps.Scene.load("bouncing"), [], []
+    run = scene.run(seed=0, progress=times.append, watch=lambda t, q, touches: shown.append(q))
+    assert np.array_equal(times, run.t) and np.array_equal(shown, run.q)
+    assert np.array_equal(scene.run(seed=0).q, run.q)

@@ -31,9 +31,12 @@ def run_scene(
 ) -> Trajectory:
     """Implement `Scene.run`."""
 
+    followed = progress is not None or watch is not None or checkpoint is not None
+
     def begin(own: int) -> TimeLoop:
         setting = scene.setting(own)
-        return TimeLoop(setting.experiment(own, control), world=setting.world, sensing=setting.sensing)
+        experiment = setting.experiment(own, control)
+        return TimeLoop(experiment, world=setting.world, sensing=setting.sensing, stepped=followed)
 
     loop = begin(seed) if resume is None else resumed(read(Path(resume)), scene, begin)
     task = scene.setting(loop.experiment.seed).task
