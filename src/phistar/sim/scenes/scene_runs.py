@@ -31,12 +31,11 @@ def run_scene(
 ) -> Trajectory:
     """Implement `Scene.run`."""
 
-    followed = progress is not None or watch is not None or checkpoint is not None
-
     def begin(own: int) -> TimeLoop:
         setting = scene.setting(own)
         experiment = setting.experiment(own, control)
-        return TimeLoop(experiment, world=setting.world, sensing=setting.sensing, stepped=followed)
+        # Sample by sample, so that a run is the same to the last bit whether it is followed, kept or neither.
+        return TimeLoop(experiment, world=setting.world, sensing=setting.sensing, stepped=True)
 
     loop = begin(seed) if resume is None else resumed(read(Path(resume)), scene, begin)
     task = scene.setting(loop.experiment.seed).task
