@@ -201,7 +201,8 @@ def _traced_tensors(model: Model, *given: np.ndarray) -> Iterator[Tensor]:
     wanted = _wanted(model)
     found = _entries(model, wanted)(*given)
     for name, own in wanted.items():
-        kept = np.array([can_change(x) for x in found[name]], dtype=bool)
+        written = is_tensor_written(model)  # of longer robots a kernel has zeros that it does not know of
+        kept = np.array([can_change(x) or not written for x in found[name]], dtype=bool)
         yield Tensor(traced(found[name][kept]), own.places[kept], model.nv, _EXCHANGED[name])
 
 
