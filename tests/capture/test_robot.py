@@ -165,7 +165,7 @@ def test_arms_without_motors_are_found_unfit_when_the_scene_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("who", "sentence"),
     [
-        ({"hands": []}, r"told by \[\[controller.hands\]\]"),
+        ({"hands": []}, r"listed in \[\[controller.hands\]\]"),
         ({"hands": [{"name": "left", "frame": "left/tool"}]}, "a hand has name, frame and fingers"),
         ({"target": 3}, "target: a name was expected"),
         ({"hands": [{"name": "a b", "frame": "left/tool", "fingers": ["f"]}]}, "stands in rules"),

@@ -52,7 +52,7 @@ class Kernel:
         """Which of equal statements was compiled."""
         if self.forms:
             return replace(wanted, form=self.forms[0].form, taken=self.forms[0].taken)
-        return wanted if self.chosen is None else replace(wanted, taken=self.chosen.taken)
+        return wanted if self.chosen is None else replace(wanted, taken=self.chosen.forms_taken)
 
     @property
     def choice(self) -> str:
