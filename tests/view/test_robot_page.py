@@ -82,3 +82,13 @@ def test_what_a_page_cannot_simulate_is_refused(name, what, tmp_path):
     with pytest.raises(ps.PhistarError, match=what):
         simulating_page(model, tmp_path / "robot.html")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "start",
+    [{"q": [1, 2, 3]}, {"v": [1]}, {"q": "abc"}, {"q": [np.nan, 0]}, {"v": [0, np.inf]}, {"q": [[0, 0], [1, 1]]}],
+)
+def test_a_start_that_is_no_state_is_refused_with_a_sentence(start, tmp_path):
+    with pytest.raises(ps.PhistarError):
+        simulating_page(ps.load("planar2"), tmp_path / "robot.html", **start)
+    assert not list(tmp_path.iterdir())

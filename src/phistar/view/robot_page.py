@@ -63,10 +63,12 @@ def simulating_page(model: Model, path: str | os.PathLike[str], q: Any = None, v
         raise PhistarError(
             f"{model.name} has {what}; a page simulates trees of rigid bodies. `phistar simulate` has all."
         )
-    start = model.neutral() if q is None else model.normalized(np.asarray(q, dtype=float))
-    rates = np.zeros(model.nv) if v is None else np.asarray(v, dtype=float)
-    if rates.shape != (model.nv,):
-        raise PhistarError(f"v has the shape {rates.shape}; {model.name} has {model.nv} rates.")
+    start = model.checked_q(model.neutral() if q is None else q)
+    rates = model.checked(np.zeros(model.nv) if v is None else v, model.nv, "v")
+    if start.ndim > 1 or rates.ndim > 1 or not (np.isfinite(start).all() and np.isfinite(rates).all()):
+        raise PhistarError(
+            f"A page starts from one state of {model.name}, of finite numbers: q ({model.nq},), v ({model.nv},)."
+        )
     made = web_function(step_function(model), model, name="step")
     text = render("simulating.html", _content(model, made, start, rates))
     return whole(Path(path), lambda beside: beside.write_text(text, "utf-8"))
