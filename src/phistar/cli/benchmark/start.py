@@ -81,10 +81,11 @@ def _kernel_sizes(folder: Path, model: Model) -> tuple[int | None, int | None]:
 
 
 def _operations(header: Mapping[str, Any], model: Model) -> int:
+    """Operations per state of one kernel; those that only move numbers between tables count none."""
     if "pairs" in header:
         return pair_operations(header["pairs"], single_axes(model))
     if "by_column" not in header:
-        return header["operations"]
+        return header.get("operations", 0)
     once, again = (next(reversed(header[name]), 0) for name in ("operations", "by_column"))  # of the last kind of link
     return len(model.bodies) * (once + model.nv * again)
 
