@@ -43,20 +43,41 @@ def test_path_integrals_come_near_the_optimum_without_derivatives():
     assert np.array_equal(plan.u, again.u)
 
 
+@pytest.mark.parametrize("bounds", [None, ([-1.0, -0.5], [0.8, 2.0])], ids=["free", "bounded"])
+@pytest.mark.parametrize("covariance", [[[4.0, 0.0], [0.0, 1.0]], [[4.0, 0.9], [0.9, 1.0]]], ids=["alone", "together"])
+def test_costs_and_means_of_noisy_motions_are_those_of_their_controls(covariance, bounds):
+    problem, samples = task(limits=bounds), 301
+    root, mean = np.linalg.cholesky(covariance), 0.3 * np.random.default_rng(0).normal(size=(25, 2))
+    law = ps.control.PathIntegral(problem, noise=covariance, samples=samples)
+    pool, q, v = NoisePool(samples, 25, problem.low, problem.high, 0), np.array([0.1, 0.2]), np.array([0.3, 0.0])
+    found = law.motions.costs(q, v, mean, root, pool.noise(2))
+    u = pool.controls(mean, root, 2)
+    wanted = law.motions.run(q, v, u.reshape(-1, 25, 2)).cost
+    assert np.abs(found.reshape(-1) - wanted).max() < 1e-13 * np.abs(wanted).max()
+    if bounds is not None:
+        assert u.min() == -1.0 and u.max() == 2.0
+    weights = np.random.default_rng(1).random(found.shape)
+    assert np.allclose(pool.average(mean, root, weights), np.einsum("gl,glti->ti", weights, u), rtol=1e-12)
+    assert np.isfinite(pool.count(found)).sum() == 302 and np.isfinite(pool.count(found)[:-1]).all()
+
+
 def test_noise_is_normal_mirrored_bounded_and_that_of_its_round():
     low, high, mean = np.array([-np.inf, -0.5]), np.array([np.inf, 0.5]), np.array([[1.0, 0.0]] * 40)
     root = np.array([[2.0, 0.0], [0.6, 0.8]])
     pool = NoisePool(1000, 40, low, high, seed=0)
-    u = pool.controls(mean, root, 3).copy()
-    assert np.allclose(u[:500, :, 0] + u[500:, :, 0], 2.0) and np.abs(u[..., 1]).max() == 0.5
+    u = pool.controls(mean, root, 3)
+    assert np.allclose(u[:, :8, :, 0] + u[:, 8:, :, 0], 2.0) and np.abs(u[..., 1]).max() == 0.5
     free = NoisePool(1000, 40, -high * np.inf, high * np.inf, seed=0)
-    noise = (free.controls(0.0 * mean, root, 3) @ np.linalg.inv(root).T).copy()
-    assert np.allclose(np.cov(noise[:500].reshape(-1, 2).T), np.eye(2), atol=0.03)
-    assert kstest(noise[:500, :, 0].ravel(), "norm").pvalue > 0.01
-    other = free.controls(0.0 * mean, root, 4) @ np.linalg.inv(root).T
-    assert abs(np.corrcoef(noise[:500].ravel(), other[:500].ravel())[0, 1]) < 0.02
-    assert np.array_equal(free.controls(0.0 * mean, root, 3) @ np.linalg.inv(root).T, noise)
-    across = np.corrcoef(noise[:500].reshape(500, -1))[np.triu_indices(500, 1)]
+
+    def drawn(number):
+        return free.controls(0.0 * mean, root, number)[:, :8].reshape(-1, 40, 2)[:500] @ np.linalg.inv(root).T
+
+    noise, other = drawn(3), drawn(4)
+    assert np.allclose(np.cov(noise.reshape(-1, 2).T), np.eye(2), atol=0.03)
+    assert kstest(noise[:, :, 0].ravel(), "norm").pvalue > 0.01
+    assert abs(np.corrcoef(noise.ravel(), other.ravel())[0, 1]) < 0.02
+    assert np.array_equal(drawn(3), noise)
+    across = np.corrcoef(noise.reshape(500, -1))[np.triu_indices(500, 1)]
     assert np.std(across) == pytest.approx(1 / np.sqrt(80), rel=0.05)
 
 

@@ -1,4 +1,4 @@
-"""Normal noise for sampled controls, made and added in compiled loops.
+"""Normal noise for sampled controls, and weighted means of those, made in compiled loops.
 
 A pool of normal numbers, as many as a round of samples takes, is drawn once. For every round it is turned by orthogonal
 maps, which leave it normal (Wallace 1996): four numbers, one of each quarter, become t − a, t − b, t − c and t − d with
@@ -16,11 +16,13 @@ import numpy as np
 
 from phistar.backends.code.native import Arrays
 from phistar.backends.native_door import bound
+from phistar.optimize.noisy_loop import GROUP
 
-QUARTER, PAIRS, DIAGONAL, FIRST, SECOND, BEGIN = 0, 1, 2, 3, 4, 5
-"""Entries of `whole`: numbers in a quarter of the pool; pairs of samples; whether the covariance is diagonal; where the
-second quarter begins to be read in each of the two turns; and where the first sample begins in the pool."""
-LENGTH, CONTROLS = 1, 1  # numbers in a sample, and in a step; given when the loops are compiled
+ITEMS, STEPS, CONTROLS = 1, 1, 1  # groups of pairs, and steps and controls of each; given when loops are compiled
+LANES = GROUP  # as the loops read it
+QUARTER, FIRST, SECOND, BEGIN, DIAGONAL = 0, 1, 2, 3, 4
+"""Entries of `whole`: numbers in a quarter of the pool, and where its second quarter begins to be read in each
+turn; where the first sample begins in the pool; whether the covariance is diagonal."""
 
 
 def turn(source: np.ndarray, target: np.ndarray, size: int, start: int) -> None:
@@ -38,71 +40,111 @@ def turn(source: np.ndarray, target: np.ndarray, size: int, start: int) -> None:
             target[3 * size + i] = t - a
 
 
-def correlate(m: Arrays, begin: int) -> None:
-    """Noise of a pair of samples with a covariance, root · root*, step by step."""
-    for step in range(LENGTH // CONTROLS):
-        at = step * CONTROLS
-        for i in range(CONTROLS):
-            total = 0.0
-            for j in range(i + 1):
-                total += m.root[i, j] * m.pool[begin + at + j]
-            m.noise[at + i] = total
-
-
 def draw(m: Arrays) -> None:
-    """u = mean ± noise between their bounds, for every pair of samples."""
+    """The numbers of a round. They are a ring, of which the first come again at the end."""
     turn(m.drawn, m.turned, m.whole[QUARTER], m.whole[FIRST])
     turn(m.turned, m.pool, m.whole[QUARTER], m.whole[SECOND])
-    pairs, size = m.whole[PAIRS], 4 * m.whole[QUARTER]
-    for i in range(LENGTH):  # the pool is a ring
-        m.pool[size + i] = m.pool[i]
-    for pair in range(pairs):
-        at = (m.whole[BEGIN] + pair * LENGTH) % size
-        if m.whole[DIAGONAL] == 1:
-            for i in range(LENGTH):
-                m.noise[i] = m.deviation[i] * m.pool[at + i]
-        else:
-            correlate(m, at)
-        for i in range(LENGTH):
-            m.u[pair, i] = min(max(m.mean[i] + m.noise[i], m.low[i]), m.high[i])
-            m.u[pairs + pair, i] = min(max(m.mean[i] - m.noise[i], m.low[i]), m.high[i])
+    for i in range(STEPS * CONTROLS * LANES):
+        m.pool[4 * m.whole[QUARTER] + i] = m.pool[i]
+
+
+def correlate(m: Arrays, at: int) -> None:
+    """root · z of a step, lane by lane."""
+    for j in range(CONTROLS):
+        for lane in range(LANES):
+            total = 0.0
+            for i in range(j + 1):
+                total += m.root[j, i] * m.pool[at + i * LANES + lane]
+            m.noise[j * LANES + lane] = total
+
+
+def average(m: Arrays) -> None:
+    """Σ w u over all samples u = mean ± root · z between their bounds, lane by lane."""
+    for i in range(STEPS * CONTROLS * LANES):
+        m.total[i] = 0.0
+    for item in range(ITEMS):
+        for i in range(CONTROLS * LANES):
+            m.first[i], m.second[i] = m.weights[item, i % LANES], m.weights[item, LANES + i % LANES]
+        for step in range(STEPS):
+            at, row = (item * STEPS + step) * CONTROLS * LANES + m.whole[BEGIN], step * CONTROLS * LANES
+            if m.whole[DIAGONAL] == 1:
+                for i in range(CONTROLS * LANES):
+                    m.noise[i] = m.deviation[i] * m.pool[at + i]
+            else:
+                correlate(m, at)
+            for i in range(CONTROLS * LANES):
+                more = min(max(m.mean[row + i] + m.noise[i], m.low[i]), m.high[i])
+                less = min(max(m.mean[row + i] - m.noise[i], m.low[i]), m.high[i])
+                m.total[row + i] += m.first[i] * more + m.second[i] * less
 
 
 @dataclass(frozen=True, eq=False)
 class NoisePool:
-    """Controls of `samples` rollouts over `steps` steps around a mean, with noise; half of them mirror the others."""
+    """Noise of `samples` rollouts over `steps` steps; half of them mirror the others."""
 
     samples: int
     steps: int
-    low: np.ndarray  # (nu,)
+    low: np.ndarray  # (nu,), the controls' bounds
     high: np.ndarray
     seed: int
 
+    @property
+    def items(self) -> int:
+        """Groups of pairs of rollouts."""
+        return -(-((self.samples + 1) // 2) // GROUP)
+
     @cached_property
     def arrays(self) -> dict[str, np.ndarray]:
-        pairs, nu = (self.samples + 1) // 2, len(self.low)
-        length = self.steps * nu
-        quarter = -(-pairs * length // 4)
+        nu, row = len(self.low), self.steps * len(self.low)
+        quarter = -(-self.items * row * GROUP // 4)
         made = {"drawn": np.random.default_rng(self.seed).standard_normal(4 * quarter)}
-        made |= {"turned": np.zeros(4 * quarter), "pool": np.zeros(4 * quarter + length)}
-        made |= {"u": np.zeros((2 * pairs, length)), "root": np.zeros((nu, nu))}
-        made |= {name: np.zeros(length) for name in ("mean", "noise", "deviation")}
-        made |= {"low": np.tile(self.low, self.steps), "high": np.tile(self.high, self.steps)}
-        return made | {"whole": np.array([quarter, pairs, 1, 0, 0, 0], np.int64)}
+        made |= {"turned": np.zeros(4 * quarter), "pool": np.zeros(4 * quarter + row * GROUP)}
+        made |= {"root": np.zeros((nu, nu)), "weights": np.zeros((self.items, 2 * GROUP))}
+        made |= {name: np.zeros(nu * GROUP) for name in ("noise", "deviation", "first", "second")}
+        made |= {"low": np.repeat(self.low, GROUP), "high": np.repeat(self.high, GROUP)}
+        made |= {name: np.zeros(row * GROUP) for name in ("mean", "total")}
+        return made | {"whole": np.array([quarter, 0, 0, 0, 1], np.int64)}
+
+    def noise(self, number: int) -> np.ndarray:
+        """Normal numbers of a round, (items, N · nu · GROUP); memory that the next call writes to again."""
+        arrays, row = self.arrays, self.arrays["total"].size
+        chance, quarter = np.random.default_rng([self.seed, number]), arrays["whole"][QUARTER]
+        arrays["whole"][[FIRST, SECOND]] = chance.integers(quarter, size=2)
+        begin = GROUP * chance.integers(row // GROUP)
+        arrays["whole"][BEGIN] = begin
+        self._draw()
+        return arrays["pool"][begin : begin + self.items * row].reshape(self.items, row)
+
+    def average(self, mean: np.ndarray, root: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The weighted mean (N, nu) of a round's controls, whose noise has the covariance root · root*; weights
+        (items, 2 · GROUP)."""
+        arrays = self.arrays
+        deviations = np.diag(root)
+        arrays["mean"][:], arrays["weights"][:] = np.repeat(mean.reshape(-1), GROUP), weights
+        arrays["root"][:], arrays["deviation"][:] = root, np.repeat(deviations, GROUP)
+        arrays["whole"][DIAGONAL] = np.array_equal(root, np.diag(deviations))
+        self._average()
+        return arrays["total"].reshape(*mean.shape, GROUP).sum(axis=-1)
 
     def controls(self, mean: np.ndarray, root: np.ndarray, number: int) -> np.ndarray:
-        """Controls (samples, N, nu) of a round about a mean (N, nu), with noise of covariance root · root*; memory that
-        the next call writes to again."""
-        arrays, diagonal = self.arrays, np.diag(root)
-        arrays["mean"][:], arrays["root"][:] = mean.reshape(-1), root
-        arrays["deviation"][:] = np.tile(diagonal, self.steps)
-        arrays["whole"][DIAGONAL] = np.array_equal(root, np.diag(diagonal))
-        chance, quarter = np.random.default_rng([self.seed, number]), arrays["whole"][QUARTER]
-        arrays["whole"][[FIRST, SECOND, BEGIN]] = chance.integers([quarter, quarter, 4 * quarter])
-        self._draw()
-        return arrays["u"].reshape(-1, self.steps, len(self.low))
+        """All controls of a round about a mean (N, nu), (items, 2 · GROUP, N, nu)."""
+        z = self.noise(number).reshape(self.items, *mean.shape, GROUP)
+        noise = np.einsum("ij,gtjl->glti", root, z)
+        return np.clip(mean + np.concatenate([noise, -noise], axis=1), self.low, self.high)
+
+    def count(self, costs: np.ndarray) -> np.ndarray:
+        """The costs of all motions (items, 2 · GROUP), infinite beyond the samples that were asked for."""
+        pair = np.arange(self.items * GROUP).reshape(self.items, GROUP)
+        return np.where(np.tile(pair < (self.samples + 1) // 2, 2), costs, np.inf)
+
+    @cached_property
+    def _constants(self) -> dict[str, int]:
+        return {"ITEMS": self.items, "STEPS": self.steps, "CONTROLS": len(self.low), "LANES": GROUP}
 
     @cached_property
     def _draw(self) -> Callable[[], None]:
-        constants = {"LENGTH": self.steps * len(self.low), "CONTROLS": len(self.low)}
-        return bound((turn, correlate, draw), self.arrays, constants)
+        return bound((turn, draw), self.arrays, self._constants)
+
+    @cached_property
+    def _average(self) -> Callable[[], None]:
+        return bound((correlate, average), self.arrays, self._constants)

@@ -24,14 +24,13 @@ from phistar.control.sampled import Command
 from phistar.errors import PhistarError, ShapeError
 from phistar.optimize.control_problem import Problem
 from phistar.optimize.noise_pool import NoisePool
+from phistar.optimize.noisy_loop import GROUP, NoisyLoop, NoisySignature
 from phistar.optimize.predictive import step_length
 from phistar.optimize.trial_rows import Motions
 from phistar.optimize.trials import Trials
 from phistar.short_repr import short_repr
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.integrators import METHODS
-
-CHUNK = 64  # motions that are made at once: what they take stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,19 +109,72 @@ class SampledMotions:
         q, v = spread(self._kernel, arrays, shapes)
         return Motions(q[..., :nq], v, u, q[:, -1, nq] + self._terminal_cost(q[:, -1, :nq], v[:, -1]))
 
-    def costs(self, q0: np.ndarray, v0: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Their whole cost alone, (s,): motions are written over each other, where they stay in the cache."""
-        problem, nq, times = self.problem, self.problem.model.nq, self.problem.times
-        start, last = np.zeros(self.memory.nq), np.empty((len(u), self.memory.nq + problem.model.nv))
-        start[:nq] = q0
-        rows, parameters = u.reshape(len(u), -1), self.parameters
-        room = tuple(np.empty((CHUNK, len(times), n)) for n in (self.memory.nq, problem.model.nv))
-        for k in range(0, len(u), CHUNK):
-            own = slice(k, min(k + CHUNK, len(u)))
-            made = tuple(x[: own.stop - k] for x in room)
-            self._kernel(start, v0, times, rows[own], parameters, out=made)
-            last[own, : self.memory.nq], last[own, self.memory.nq :] = made[0][:, -1], made[1][:, -1]
-        return last[:, nq] + self._terminal_cost(last[:, :nq], last[:, self.memory.nq :])
+    def costs(
+        self, q0: np.ndarray, v0: np.ndarray, mean: np.ndarray, root: np.ndarray, noise: np.ndarray
+    ) -> np.ndarray:
+        """The whole cost (items, 2 · GROUP) of motions under controls mean ± root · noise between their bounds; noise
+        (items, N · nu · GROUP)."""
+        problem, diagonal = self.problem, np.array_equal(root, np.diag(np.diag(root)))
+        start = np.concatenate([q0, [0.0], v0])
+        factors = np.diag(root) if diagonal else root[np.tril_indices(len(root))]
+        terminal = problem.terminal_kernel.parameters(1)[0]
+        given = np.concatenate([self.parameters, terminal, problem.low, problem.high, factors])
+        kernel = self._diagonal if diagonal else self._correlated
+        return spread(kernel, (start, problem.times, mean.reshape(-1), noise, given), [(2 * GROUP,)])
+
+    @cached_property
+    def _diagonal(self) -> Callable[..., Any]:
+        return self._noisy_kernel(diagonal=True)
+
+    @cached_property
+    def _correlated(self) -> Callable[..., Any]:
+        return self._noisy_kernel(diagonal=False)
+
+    def _noisy_kernel(self, diagonal: bool) -> Callable[..., Any]:
+        """(first state, times, mean controls, noise, parameters) → costs."""
+        target, problem = host(), self.problem
+        about = problem.model.key, problem.actuation.tobytes(), problem.passive, problem.bounded
+        traces = problem.running_kernel.trace, problem.terminal_kernel.trace
+
+        def source() -> Source:
+            loop = self._noisy_loop(diagonal)
+            return Source(loop.text(target.lanes, target.fma), {"operations": loop.operations})
+
+        _, code = machine_code("noisy motions", (*about, *traces, diagonal, target.lanes), target, source)
+        signature: Any = NoisySignature()
+        return gufunc(code, signature, "noisy", f"costs of noisy motions of {problem.model.name}, compiled.")
+
+    def _noisy_loop(self, diagonal: bool) -> NoisyLoop:
+        problem, trials = self.problem, self.trials
+        nu, p = problem.controls, problem.running_kernel.rows[-1]
+        rows, columns = np.diag_indices(nu) if diagonal else np.tril_indices(nu)
+        sizes = [p, problem.terminal_kernel.rows[-1], nu, nu, len(rows)]
+        edges = np.cumsum(sizes)[:-1]
+        memory = Memory(self.memory.nq, self.memory.nv, gains=sum(sizes), row=2 * nu + 1, noted=1)
+
+        def control(x: Any, gains: Any, row: Any) -> dict[str, Any]:
+            running, _, low, high, factors = (traced(part) for part in np.split(np.asarray(gains), edges))
+            z, mean, sign = (traced(part) for part in np.split(np.asarray(row), (nu, 2 * nu)))
+            root = np.zeros((nu, nu), dtype=object)
+            root[rows, columns] = np.asarray(factors)
+            u = mean + sign * np.matmul(traced(root), z)
+            if problem.bounded:
+                u = np.minimum(np.maximum(u, low), high)
+            q, _, v = trials.split(x)
+            cost = problem.running_kernel.record(q, v, u, running)
+            return {"u": np.matmul(problem.actuation, u), "noted": cost}
+
+        def end(x: Any, gains: Any) -> dict[str, Any]:
+            q, cost, v = trials.split(x)
+            terminal = np.split(np.asarray(gains), edges)[1]
+            still = traced(np.zeros(nu))
+            return {"noted": cost + problem.terminal_kernel.record(q, v, still, traced(terminal))}
+
+        stage = record(memory, trials.stage, ("x", "y", "s", "u", "clock"))
+        finish = record(memory, self._finish, ("s", "noted"))
+        acting = record(memory, control, ("x", "gains", "row"))
+        loop = TimeLoop(memory, stage, finish, acting, METHODS["euler"].weights)
+        return NoisyLoop(loop, record(memory, end, ("x", "gains")), nu)
 
     def _terminal_cost(self, q: np.ndarray, v: np.ndarray) -> np.ndarray | float:
         if not self.problem.terminal_kernel.costs:
@@ -260,9 +312,10 @@ class PathIntegral:
         problem = self.problem.starting_from(q, v)
         controls, cost, effective = problem.guess(u=u)[2], np.inf, 0.0
         for number in range(count, count + self.rounds):
-            tried = self._pool.controls(controls, np.linalg.cholesky(covariance), number)
+            root = np.linalg.cholesky(covariance)
             with np.errstate(all="ignore"):
-                costs = self.motions.costs(problem.q0, problem.v0, tried)
+                found = self.motions.costs(problem.q0, problem.v0, controls, root, self._pool.noise(number))
+            costs = self._pool.count(found)
             finite = np.isfinite(costs)
             if not finite.any():
                 raise PhistarError("Every sampled motion diverges; take less noise or shorter steps.")
@@ -270,9 +323,10 @@ class PathIntegral:
             above = np.where(finite, costs - cost, np.inf)
             weights = np.exp(-above / max(self.temperature * float(above[finite].mean()), 1e-300))
             weights /= weights.sum()
-            fresh = (weights @ tried.reshape(len(tried), -1)).reshape(controls.shape)
+            fresh = self._pool.average(controls, root, weights)
             if self.adapt:
-                away = (np.sqrt(weights / problem.steps)[:, None, None] * (tried - fresh)).reshape(-1, problem.controls)
-                covariance = (1.0 - self.adapt) * covariance + self.adapt * (away.T @ away)
+                away = self._pool.controls(controls, root, number) - fresh
+                spread = np.einsum("gl,glti,gltj->ij", weights, away, away, optimize=True) / problem.steps
+                covariance = (1.0 - self.adapt) * covariance + self.adapt * spread
             controls, effective = fresh, float(1.0 / np.sum(weights**2))
         return SampledPlan(controls, covariance, cost, effective)

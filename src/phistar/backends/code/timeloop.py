@@ -61,16 +61,21 @@ def time_arrays(code: Code, signature: TimeSignature, rates: Local | int) -> Tim
     return TimeArrays(dimensions.load(), times - 1, found)
 
 
+def rooms_of(code: Code, memory: Memory, scratch: int, lanes: int) -> tuple[dict[str, Local], dict[str, Local]]:
+    """Memory for a block of states, by name, and the places of the numbers of a step in it."""
+    rooms = {"x": memory.n, "y": 2 * memory.n, "z": 2 * memory.n, "held": memory.held_size, "scratch": scratch}
+    places = {name: code.room(max(n, 1) * lanes, 8 * lanes) for name, n in rooms.items()}
+    return places, {name: places["held"].at(lanes * start) for name, start in memory.offsets.items()}
+
+
 def loop_functions(
     signature: TimeSignature, step: Callable[[Code, dict[str, Local], Local], None], scratch: int, lanes: int
 ) -> list[Func]:
     """`loop` and what it calls; `step` writes the step of a number."""
-    memory, code, align = signature.memory, entry(), 8 * lanes
+    memory, code = signature.memory, entry()
     room, count = memory.input_part
     given = time_arrays(code, signature, count)
-    rooms = {"x": memory.n, "y": 2 * memory.n, "z": 2 * memory.n, "held": memory.held_size, "scratch": scratch}
-    places = {name: code.room(max(n, 1) * lanes, align) for name, n in rooms.items()}
-    held = {name: places["held"].at(lanes * start) for name, start in memory.offsets.items()}
+    places, held = rooms_of(code, memory, scratch, lanes)
     sizes = {"q": memory.nq, "v": memory.nv}
     last = given.states - 1
 
@@ -88,15 +93,33 @@ def loop_functions(
         if memory.gains:
             copy("pack", "g", memory.gains, held["gains"])
         with code.loop(0, given.steps) as k:
-            copy("pack", "t", 2, held["clock"], k)
-            now, then = held["clock"], held["clock"].at(lanes)
-            then.store(then.load(lanes, align) - now.load(lanes, align), align)
+            set_clock(code, given.arrays["t"], k, held["clock"], lanes, first, last)
             if signature.controls:
                 copy("pack", "c", count, held[room], k)
             step(code, places, k)
             for name, start in (("q", 0), ("v", memory.nq)):
                 copy("unpack", f"{name}s", sizes[name], places["x"].at(lanes * start), k + 1)
     return [*(copy_function(name, lanes, placed=False) for name in ("pack", "unpack")), code.function]
+
+
+def set_clock(code: Code, t: TimeArray, k: Local, clock: Local, lanes: int, first: Local, last: Local) -> None:
+    """The time at which step k begins and the step's length, which mostly are those of all states."""
+
+    def store(times: Callable[[Local], Local]) -> None:
+        now, then = times(t.base.bytes(k * t.step)), times(t.base.bytes((k + 1) * t.step))
+        store_clock(clock, now, then, lanes)
+
+    def each(place: Local) -> Local:
+        states = [(first + lane < last).select(first + lane, last) for lane in range(lanes)]
+        return code.gather([place.bytes(state * t.state).load() for state in states])
+
+    code.branch(t.state.same(0), lambda: store(lambda place: place.load().every(lanes)), lambda: store(each))
+
+
+def store_clock(clock: Local, now: Local, then: Local, lanes: int) -> None:
+    """When a step begins and how long it is, of times in all lanes."""
+    clock.store(now, 8 * lanes)
+    clock.at(lanes).store(then - now, 8 * lanes)
 
 
 _STATE = ("x", "y", "s")
@@ -179,6 +202,25 @@ def phase_places(phase: Phase, memory: Memory, lanes: int) -> MemoryPlaces:
     return MemoryPlaces(given, loads, stores, lanes, frozenset(str(x.name) for x in pointers))
 
 
+def phase_body(name: str, phase: Phase, memory: Memory, lanes: int, fma: bool) -> Body:
+    """The functions of a phase."""
+    return Body(f"{name}part", phase.trace, phase_places(phase, memory, lanes), lanes, fma)
+
+
+def most_slots(bodies: Mapping[str, Body]) -> int:
+    """How many vectors the functions lay aside."""
+    return max(body.slot_count for body in bodies.values())
+
+
+def write_phase(
+    code: Code, body: Body, places: Mapping[str, Local], passed: tuple[Local, Local], weights: tuple[float, float]
+) -> None:
+    """Calls of a phase's functions: what the phase before left is in the first of `passed`, what it leaves goes to the
+    second."""
+    for part in body.names:
+        code.call(part, places["x"], *passed, places["held"], *map(code.number, weights), places["scratch"])
+
+
 @dataclass(frozen=True)
 class TimeLoop:
     """All of a rollout: `control` is None where the joint forces come from an array."""
@@ -197,18 +239,22 @@ class TimeLoop:
 
     def text(self, lanes: int, fma: bool) -> str:
         """The whole module; `loop` is the gufunc's inner loop."""
-        bodies = {
-            name: Body(f"{name}part", phase.trace, phase_places(phase, self.memory, lanes), lanes, fma)
-            for name, phase in (("control", self.control), ("stage", self.stage), ("finish", self.finish))
-            if phase is not None
-        }
-        scratch = max(body.slot_count for body in bodies.values())
+        bodies = self.bodies(lanes, fma)
         signature = TimeSignature(self.memory, self.control is None or self.memory.row > 0)
-        step = partial(self._step, bodies=bodies)
-        loop = Module(tuple(loop_functions(signature, step, scratch, lanes)))
+        step = partial(self.write_step, bodies=bodies)
+        loop = Module(tuple(loop_functions(signature, step, most_slots(bodies), lanes)))
         return llvm_text(turning_module(lanes).with_(*(body.module() for body in bodies.values()), loop))
 
-    def _step(self, code: Code, places: Mapping[str, Local], k: Local, bodies: Mapping[str, Body]) -> None:
+    def bodies(self, lanes: int, fma: bool) -> dict[str, Body]:
+        """The functions of its phases."""
+        phases = {"control": self.control, "stage": self.stage, "finish": self.finish}
+        return {
+            name: phase_body(name, phase, self.memory, lanes, fma)
+            for name, phase in phases.items()
+            if phase is not None
+        }
+
+    def write_step(self, code: Code, places: Mapping[str, Local], k: Local, bodies: Mapping[str, Body]) -> None:
         """One step; stages and the finish hand over between y and z, an odd number of times where the next step begins
         with the other one."""
         y, z = places["y"], places["z"]
@@ -217,8 +263,7 @@ class TimeLoop:
             y, z = even.select(y, z), even.select(z, y)
         rows = [("stage", row) for row in self.weights]
         for name, row in [*([("control", (0.0, 0.0))] if "control" in bodies else []), *rows, ("finish", (0.0, 0.0))]:
-            for part in bodies[name].names:
-                code.call(part, places["x"], y, z, places["held"], *map(code.number, row), places["scratch"])
+            write_phase(code, bodies[name], places, (y, z), row)
             if name != "control":
                 y, z = z, y
 
