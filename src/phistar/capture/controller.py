@@ -14,7 +14,7 @@ import numpy as np
 from phistar.capture import candidates, estimate
 from phistar.capture.capture_roles import KEYS, CaptureLayout
 from phistar.capture.estimate import UNTOUCHED
-from phistar.capture.facts import HOLDING, fact_names, facts_of, touching_now
+from phistar.capture.facts import HOLDING, Facts, fact_names, touching_now
 from phistar.capture.jaw_moves import finger_rows, opened, pressed_on, touching_poses
 from phistar.capture.memory import Memory, first_memory
 from phistar.capture.paths import (
@@ -73,6 +73,10 @@ class CaptureController:
         return compiled_law(self.arms)
 
     @cached_property
+    def facts(self) -> Facts:
+        return Facts(self.arms)
+
+    @cached_property
     def sight(self) -> estimate.Sight:
         return estimate.compiled_sight(self.arms)
 
@@ -122,8 +126,8 @@ class CaptureController:
     def command(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> tuple[Memory, Command]:
         if not memory.begun:
             memory = self._begun(memory, sensed)
-        memory = self._sighted(memory, t, sensed)
-        memory = memory._replace(touching=touching_now(memory.touching, self._tips(sensed), self.settings))
+        tips = [sensed[name] for name in self._tip_readings]
+        memory = self._sighted(memory, t, sensed, touching_now(memory.touching, tips, self.settings))
         phase = memory.decision.phase
         if phase in WATCHING:
             memory = self._planned(memory, t, sensed)
@@ -144,7 +148,7 @@ class CaptureController:
             self._smoothing,
             self._now(memory, elapsed),
         )
-        facts = facts_of(self.arms, memory, t, measured, self._tips(sensed), grips)
+        facts = self.facts.of(memory, t, measured, tips, grips)
         decision, switch = self.supervisor.step(memory.decision, t, facts)
         before, memory = memory.decision, memory._replace(decision=decision, time=t, smooth=smooth)
         if switch is None:
@@ -162,8 +166,9 @@ class CaptureController:
         memory = memory._replace(home=home, way=_resting_at(home), object=now, carrier=now, begun=True)
         return memory._replace(belief=belief, covariance=spread)
 
-    def _tips(self, sensed: Mapping[str, Any]) -> list[np.ndarray]:
-        return [sensed[f"{hand.name}_tips"] for hand in self.arms.hands]
+    @cached_property
+    def _tip_readings(self) -> list[str]:
+        return [f"{hand.name}_tips" for hand in self.arms.hands]
 
     def _base(self, sensed: Mapping[str, Any]) -> np.ndarray:
         return np.asarray(sensed[self.arms.layout.base_reading]) if self.arms.free else self._fixed_base
@@ -173,7 +178,9 @@ class CaptureController:
         pose = self.arms.model.frame(self.arms.layout.base).placement
         return np.concatenate([pose.translation, to_quaternion(pose.rotation), np.zeros(6)])
 
-    def _sighted(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
+    def _sighted(
+        self, memory: Memory, t: float, sensed: Mapping[str, Any], touching: tuple[tuple[bool, ...], ...]
+    ) -> Memory:
         phase = memory.decision.phase
         # Whatever pushes it, felt by fingers or not, the object no longer tumbles freely.
         # On the last centimetres the base, where it floats, is jerked about, and sightings from it err with it.
@@ -186,7 +193,9 @@ class CaptureController:
             memory.belief, memory.covariance, seen, self._base(sensed), noises, times, memory.center
         )
         surprise = memory.surprise + self.period / SURPRISING * (float(nis[0]) - memory.surprise)
-        return memory._replace(belief=belief, covariance=spread, object=state, twist=twist, surprise=surprise)
+        return memory._replace(
+            belief=belief, covariance=spread, object=state, twist=twist, surprise=surprise, touching=touching
+        )
 
     def _planned(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
         """A plan, where it is time to ask for one and there is one; while it waits, one that is made anew by what was

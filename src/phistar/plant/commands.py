@@ -123,7 +123,7 @@ class Commands:
             name, value = self._worst(forces, np.abs(np.nan_to_num(forces, nan=np.inf)))
             raise ShapeError(f"The force on the joint '{name}' is {value}; joint forces are finite numbers.")
         left = forces[self._passive]
-        if left.any() and np.abs(left).max() > ROUNDING * np.abs(forces).max():
+        if left @ left > 0.0 and np.abs(left).max() > ROUNDING * np.abs(forces).max():
             size = np.zeros(self.model.nv)
             size[self._passive] = np.abs(left)
             name, value = self._worst(forces, size)
@@ -141,8 +141,10 @@ class Commands:
 
     def is_clipped(self, command: np.ndarray) -> bool:
         """Whether a command asks a motor for more than its limit."""
+        if not self.bounded:
+            return False
         asked = self._asked(command)
-        return self.bounded and bool(((asked < self._low) | (asked > self._high)).any())
+        return bool(np.minimum(asked - self._low, self._high - asked).min() < 0.0)
 
     def _asked(self, command: np.ndarray) -> np.ndarray:
         return self._gear * command[self._entry] + self._offset

@@ -82,6 +82,8 @@ def note_touching(world: World, tables: Mapping[str, np.ndarray], touching: Touc
 
 def named(world: World, codes: Codes) -> tuple[Event, ...]:
     """Events in words."""
+    if not len(codes.time):
+        return ()
     stops = world.stops[1]
     return tuple(
         Event(time, WORDS[code], stops[number] if code >= k.MEETS_STOP else world.pair_name(number))

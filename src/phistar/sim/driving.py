@@ -25,6 +25,8 @@ from phistar.plant.session import Session
 from phistar.sim.experiment import Disturbance, Experiment, PureLaw
 from phistar.sim.motion import Moment
 
+NUMBERS = {float, int, bool}
+
 
 class Driving:
     """The controller of an experiment with its memory and the command that it gave last, which is held."""
@@ -123,6 +125,8 @@ class Outside:
 
 def _check_facts(facts: Any, time: float) -> None:
     """Refuse facts that cannot be logged as numbers over time, at once rather than in the summary."""
+    if type(facts) is dict and set(map(type, facts.values())) <= NUMBERS:
+        return
     name, given = "facts", facts
     try:
         for name, given in facts.items():  # noqa: B007 - the sentence says which it was

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -81,14 +80,13 @@ class Extrapolation:
         self.session.engine.serve_course(SAMPLES_ONLY)
         return int(self._tables()[1][k.ENDED])
 
-    @contextmanager
-    def noting(self, begun: float, ended: float) -> Iterator[None]:
-        """Note the single step that the session makes meanwhile, between two times."""
+    def advance_once(self, begun: float, ended: float, length: float) -> None:
+        """A single step of the session, noted as one between two times."""
         numbers, wholes = self._tables()
-        numbers[[k.BEGUN, k.TIME]], numbers[k.STEP_ERROR], wholes[k.NOTES_STEPS] = (begun, ended), 0.0, 1
+        numbers[k.BEGUN], numbers[k.TIME], numbers[k.STEP_ERROR], wholes[k.NOTES_STEPS] = begun, ended, 0.0, 1
         wholes[k.KEEPS_MET] = 0
         try:
-            yield
+            self.session.advance(length)
         finally:
             wholes[k.NOTES_STEPS] = 0
 

@@ -223,8 +223,7 @@ class Motion:
         engine, self._now = session.engine, None
         try:
             self._drive(session, time, state.q, state.v)
-            with self._long.noting(time, until):
-                session.advance(length)
+            self._long.advance_once(time, until, length)
         except Diverged as error:
             raise Diverged(f"At t = {time:.6g} s {self._stuck(state, length, error)}") from None
         after = PlantState(engine.q[: len(state.q)].copy(), engine.v[: len(state.v)].copy())

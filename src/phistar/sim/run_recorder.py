@@ -157,7 +157,7 @@ class Recorder:
         step = moment.step
         if step is None or not len(step.pair):
             return NOTHING
-        places = step.places
+        places = step.places_in(self.world)
         return {
             "met_pair": step.pair,
             "met_normal": step.normal,

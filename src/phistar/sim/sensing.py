@@ -62,6 +62,11 @@ class Sensing:
         """Length N of the readings."""
         return max((own.stop for own in self.slices.values()), default=0)
 
+    @property
+    def reads_forces(self) -> bool:
+        """Whether `read` looks at joint forces."""
+        return bool(self.others)
+
     def _place(self, sensor: Sensor, size: int) -> None:
         self.slices[sensor.name] = slice(self.size, self.size + size)
 

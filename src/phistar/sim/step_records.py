@@ -13,7 +13,7 @@ from phistar.sim.world import World
 
 NOBODY = np.zeros(0, dtype=int)
 NO_FLOATS = np.zeros((0, c.MET_FLOATS))
-NO_PLACES, NO_SIGNS = np.zeros((0, c.PLACE_FLOATS)), np.zeros(0)
+NO_PLACES, NO_SHAPES = np.zeros((0, c.PLACE_FLOATS)), np.zeros((0, 2), dtype=int)
 NO_STOPS: Mapping[int, float] = {}
 
 
@@ -32,7 +32,8 @@ class Step(NamedTuple):
     """A step of `length` seconds, as it is told.
 
     The k pairs that met in it: their numbers `pair` (k,), and rows `met` of `constraints.columns`, impulses on the
-    first shape of each. `place` are rows of its last part, see `places`. `nearest` is the smallest gap at its end, ∞
+    first shape of each. `place` are rows of its last part, with the numbers of their two shapes `place_shapes`; see
+    `places_in`. `nearest` is the smallest gap at its end, ∞
     where nothing is near; `residual` by which part of the impulses the solve missed, `unsettled` the same, 0 where it
     met its tolerance; `part` the length of the step's last part, to which impulses of rows belong; `stops` the forces
     of the joints' stops that push, N or N m, by their numbers in `World.stops`. Energy changed by `work` − `loss`, the
@@ -44,8 +45,7 @@ class Step(NamedTuple):
     length: float
     pair: np.ndarray
     met: np.ndarray
-    place_pair: np.ndarray
-    place_sign: np.ndarray
+    place_shapes: np.ndarray
     place: np.ndarray
     nearest: float
     unsettled: float
@@ -73,30 +73,29 @@ class Step(NamedTuple):
         """The largest force of one place on the way, N."""
         return float(self.met[:, c.MET_PEAK].max()) if len(self.met) else 0.0
 
-    @property
-    def places(self) -> Places:
-        rows = self.place[self.place[:, c.PLACE_LENGTH] > 0.0]
-        chosen = self.place[:, c.PLACE_LENGTH] > 0.0
+    def places_in(self, world: World) -> Places:
+        """The places of contact of a step of a world."""
+        chosen, (number, sign) = self.place[:, c.PLACE_LENGTH] > 0.0, world.pair_numbers
+        rows, (a, b) = self.place[chosen], self.place_shapes[chosen].T
         often = 1.0 / rows[:, c.PLACE_LENGTH]
-        signed = (often * self.place_sign[chosen])[:, None]
+        signed = (often * sign[a, b])[:, None]
         force = rows[:, c.PLACE_IMPULSE : c.PLACE_IMPULSE + 3] * signed
         moment = rows[:, c.PLACE_TURN : c.PLACE_TURN + 3] * signed
         point, normal = rows[:, c.PLACE_POINT : c.PLACE_POINT + 3], rows[:, c.PLACE_NORMAL] * often
-        return Places(self.place_pair[chosen], point, force, moment, normal)
+        return Places(number[a, b], point, force, moment, normal)
 
 
 def last_step(world: World, session: Session, length: float) -> Step:
     """The last step of a session."""
     engine = session.engine
     counts, numbers, tables = engine.counts.tolist(), engine.numbers.tolist(), engine.tables
-    pair, met, place_pair, place_sign, place = NOBODY, NO_FLOATS, NOBODY, NO_SIGNS, NO_PLACES
+    pair, met, place_shapes, place = NOBODY, NO_FLOATS, NO_SHAPES, NO_PLACES
     if counts[c.MET]:
         number, sign = world.pair_numbers
         a, b = tables["met_shapes"][: counts[c.MET]].T
         pair, met = number[a, b], tables["met"][: counts[c.MET]].copy()
         met[:, c.MET_IMPULSE : c.MET_IMPULSE + 6] *= sign[a, b][:, None]
-        a, b = tables["place_shapes"][: counts[c.PLACES]].T
-        place_pair, place_sign = number[a, b], sign[a, b]
+        place_shapes = tables["place_shapes"][: counts[c.PLACES]].copy()
         place = tables["places"][: counts[c.PLACES]].copy()
     stops = NO_STOPS
     if counts[c.STOPPED]:
@@ -106,4 +105,4 @@ def last_step(world: World, session: Session, length: float) -> Step:
     unsettled = numbers[c.RESIDUAL] if counts[c.FAILED] else 0.0
     outside = engine.numbers[c.OUTSIDE : c.OUTSIDE + 6].copy()
     books = numbers[c.WORK], numbers[c.LOSS], outside, numbers[c.STEP], numbers[c.RESIDUAL]
-    return Step(length, pair, met, place_pair, place_sign, place, nearest, unsettled, stops, *books)
+    return Step(length, pair, met, place_shapes, place, nearest, unsettled, stops, *books)

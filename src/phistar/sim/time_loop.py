@@ -127,7 +127,7 @@ class TimeLoop:
         assert moment is not None
         if self.readings.sensing.sensors:
             tau = np.zeros(self.world.model.nv)
-            if moment.step is not None:
+            if moment.step is not None and self.readings.sensing.reads_forces:
                 session.forces(moment.step.part, tau)
             self.line, sensed = self.readings.next(self.line, moment, session, tau)
         else:
