@@ -28,7 +28,7 @@ def damped(t, q, v, tau):
 
 def test_a_law_around_forward_dynamics_adds_its_own_operations_alone():
     made = ps.compile(falling, CHAIN)
-    alone = executor(ps.forward_dynamics.wanted(CHAIN, ())[0])
+    alone = executor(ps.forward_dynamics.statements_for(CHAIN, ())[0])
     assert made.operations == alone.operations + 2 * CHAIN.nv
     q, v, tau, _ = states()
     assert np.array_equal(made(q, v, tau), falling(q, v, tau))

@@ -56,7 +56,7 @@ def derive(model: Model, functions: list[Stated[Any, Any]]) -> None:
     """Ask for what the functions' first calls ask for."""
     for function in functions:
         for frames in frames_of(function, model):
-            wanted, _ = function.wanted(model, frames)
+            wanted, _ = function.statements_for(model, frames)
             for each in wanted.forms():
                 each.program()
             if wanted.is_plain_table:

@@ -33,7 +33,7 @@ def bending_chain(links: int, modes: int, stiffening: bool = True) -> ps.Model:
 
 def counted(model: ps.Model) -> list[int]:
     """Operations per state, link by link, with D⁻¹ as an inverse and in two stages."""
-    wanted, found = forward_dynamics.wanted(model, ())[0], []
+    wanted, found = forward_dynamics.statements_for(model, ())[0], []
     for form in (ARTICULATED, FACTORED):
         asked = replace(wanted, form=form)
         plan = rolled_plan(asked)

@@ -299,7 +299,7 @@ def _tables_at(tables: StatedTables[Any, Any], model: Model, q: np.ndarray, v: n
     a = np.array(replay(*on_tape(model, forward_dynamics, q, v=v, T=tau)), dtype=object)
     by_q, by_v, mass = by_instructions(model, q, v, a)
     c_q, c_v, c_tau = _factors(tables, moved=True)
-    return derivative_program.unsolved(mass, -c_q * by_q, -c_v * by_v, factor=c_tau)
+    return derivative_program.derivatives_to_solve(mass, -c_q * by_q, -c_v * by_v, factor=c_tau)
 
 
 def _linearization_tables(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:

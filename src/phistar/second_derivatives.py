@@ -198,7 +198,7 @@ def forward_dynamics_second_derivatives(model: Model, q: Any, v: Any, tau: Any) 
 
 def _traced_tensors(model: Model, *given: np.ndarray) -> Iterator[Tensor]:
     """The same tensors inside a recording, with the entries that the kernel has."""
-    wanted = _wanted(model)
+    wanted = _wanted_tensors(model)
     found = _entries(model, wanted)(*given)
     for name, own in wanted.items():
         written = is_tensor_written(model)  # of longer robots a kernel has zeros that it does not know of
@@ -231,13 +231,13 @@ def contracted_of(model: Model) -> Any:
     """Σᵢ wᵢ ∂²τᵢ: function(q, v, a, w) gives ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂a∂q, (…, nv, nv) each; of long robots by
     products in O(n)."""
 
-    def made() -> Any:
+    def make_kernel() -> Any:
         if not is_tensor_written(model):
             return partial(_products, model)
-        wanted = _wanted(model)
-        return contracted_kernel(model, _entries(model, wanted), _places(wanted), _stated())
+        wanted = _wanted_tensors(model)
+        return contracted_kernel(model, _entries(model, wanted), _places(wanted), _statement_texts())
 
-    return model.kept(f"{inverse_dynamics_second_derivatives.slot()} contracted", made)
+    return model.kept(f"{inverse_dynamics_second_derivatives.slot()} contracted", make_kernel)
 
 
 def _products(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -251,7 +251,7 @@ def _products(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.n
     return twice, np.swapaxes(by_v.dq, -1, -2), by_v.dv, np.swapaxes(by_q.da, -1, -2)
 
 
-def _stated() -> list[str]:
+def _statement_texts() -> list[str]:
     return [f"{name} {spelling(x)}" for name, x in inverse_dynamics_second_derivatives.nodes(Symbols()).items()]
 
 
@@ -261,7 +261,7 @@ def stated_triples() -> TripleProgram:
     return triples_program(tuple(inverse_dynamics_second_derivatives.nodes(symbols).items()), symbols)
 
 
-def _wanted(model: Model) -> dict[str, Wanted]:
+def _wanted_tensors(model: Model) -> dict[str, Wanted]:
     exact = tuple(table.name for table in stated_triples().tables if table.exact)
     return model.kept(("wanted tensors", exact), lambda: Wanted.of(model, exact))
 
@@ -279,15 +279,15 @@ def _entries(model: Model, wanted: dict[str, Wanted]) -> Entries:
 
     def entries(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, np.ndarray]:
         triples = Triples(program, common_frame(plain, q), {GIVEN["v"]: v, GIVEN["qdd"]: a})
-        return {name: own.made(triples, name) for name, own in wanted.items()}
+        return {name: own.compute(triples, name) for name, own in wanted.items()}
 
     return entries
 
 
 def _tensors(model: Model) -> TensorKernel:
-    wanted = _wanted(model)
+    wanted = _wanted_tensors(model)
     if is_tensor_written(model):
-        return tensor_kernel(model, _entries(model, wanted), _places(wanted), _stated())
+        return tensor_kernel(model, _entries(model, wanted), _places(wanted), _statement_texts())
     return TensorKernel(_on_numbers(model, wanted), _places(wanted), 0)
 
 

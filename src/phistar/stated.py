@@ -247,11 +247,11 @@ class Stated(StatedFunction[Arguments, Result]):
         """Compiled code, kept on the model; operators with few rows are made as their adjoints and flipped."""
         return self.kernels.kernel(model, frames)
 
-    def wanted(
+    def statements_for(
         self, model: Model, frames: tuple[str, ...], parameters: Any = (), flip: bool = True
     ) -> tuple[Statements, bool]:
         """Statements to compile for a robot, and whether they are the adjoints."""
-        return self.kernels.wanted(model, frames, parameters, flip)
+        return self.kernels.statements_for(model, frames, parameters, flip)
 
 
 def robot_by_name(kwargs: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.choice import WRITTEN
-from phistar.backends.executor import chosen, executor
+from phistar.backends.executor import choose_schedule, executor
 from phistar.backends.kernel import Statements
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.machine import cache
@@ -96,7 +96,7 @@ class StatedKernels:
         """The values where no kernel of the model's own is meant: links of any width, and traced numbers."""
         if has_wide_links(model):
             key = (self.slot, frames, "any width")
-            wanted = model.kept(key, lambda: self.wanted(model, frames, flip=False)[0])
+            wanted = model.kept(key, lambda: self.statements_for(model, frames, flip=False)[0])
             return evaluate(wanted, self.slot, q, given)
         return self._trace(model, q, given, frames) if is_traced(q, *given.values()) else None
 
@@ -105,10 +105,10 @@ class StatedKernels:
         return model.kept((self.slot, frames), lambda: self._compile(model, frames))
 
     def _compile(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:
-        wanted, flipped = self.wanted(model, frames)
+        wanted, flipped = self.statements_for(model, frames)
         return executor(wanted), flipped
 
-    def wanted(
+    def statements_for(
         self, model: Model, frames: tuple[str, ...], parameters: Any = (), flip: bool = True
     ) -> tuple[Statements, bool]:
         """Statements to compile for a robot, and whether they are the adjoints."""
@@ -129,7 +129,7 @@ class StatedKernels:
                 raise ShapeError(f"Traced numbers are one state, (n,); an argument has shape {array.shape}.")
         runtime = _RUNTIME.get({})
         if (tape := tape_of_statements(q, *given.values())) is not None:
-            wanted, flipped = self.wanted(model, frames, tuple(runtime))
+            wanted, flipped = self.statements_for(model, frames, tuple(runtime))
             known = {**runtime, **given, "q": q}
             called = called_statements(tape, wanted, lambda name, _: known[name])
             if called is not None:
@@ -146,7 +146,7 @@ class StatedKernels:
         return {name: np.swapaxes(x, -1, -2) for name, x in results.items()} if flipped else results
 
     def _instructions(self, model: Model, frames: tuple[str, ...], parameters: tuple[str, ...]) -> tuple[Any, ...]:
-        wanted, flipped = self.wanted(model, frames, parameters)
+        wanted, flipped = self.statements_for(model, frames, parameters)
         return *wanted.cheapest(), flipped
 
 
@@ -155,7 +155,7 @@ def called_statements(
 ) -> dict[str, np.ndarray] | None:
     """The results of a call of what is too long to be written out, on inputs that are `given` by name and size; None
     where it is not too long."""
-    choice = chosen(wanted)
+    choice = choose_schedule(wanted)
     if choice.schedule == WRITTEN:
         return None
     if tape.callee is None:

@@ -7,7 +7,7 @@ import phistar as ps
 from phistar.backends import kernel
 from phistar.backends.choice import DROPPED, PAIRS, ROLLED, SCHEDULES, SHORT_ROBOT, TRACED, VARIABLE, WRITTEN, Candidate
 from phistar.backends.executor import StatementCounts
-from phistar.backends.executor import chosen as choose
+from phistar.backends.executor import choose_schedule as choose
 from phistar.backends.kernel import record_statements
 from phistar.derivatives import RECORDED
 from phistar.loops.equations import free_motion
@@ -17,7 +17,7 @@ ARM, CHAIN = ps.chain(6), ps.chain(20)
 
 
 def wanted(function, model):
-    return function.wanted(model, ())[0]
+    return function.statements_for(model, ())[0]
 
 
 def test_every_schedule_gives_the_same_mass_matrix():
@@ -122,20 +122,20 @@ def test_what_is_too_long_to_be_written_out_is_not_recorded_to_the_end():
 
 
 def test_where_one_form_is_far_too_long_no_other_is_counted(monkeypatch):
-    statements, traced = ps.forward_dynamics.wanted(ps.chain(14), ())[0], []
+    statements, traced = ps.forward_dynamics.statements_for(ps.chain(14), ())[0], []
     monkeypatch.setattr(kernel, "record_statements", lambda each, most: traced.append(each.taken) or made(each, most))
     made = record_statements
     whole = statements.tally_within(10**6)
     assert len(traced) == len(statements.forms()) > 1
     traced.clear()
-    again = ps.forward_dynamics.wanted(ps.chain(14), ())[0]
+    again = ps.forward_dynamics.statements_for(ps.chain(14), ())[0]
     found = again.tally_within(10**6, 1.0, again.forms()[::-1])
     assert traced == [again.forms()[-1].taken] and found.operations >= whole.operations
 
 
 def test_the_form_taken_has_the_fewest_instructions_of_all_as_they_are_compiled():
     """Only those are arranged that may: arranging drops a small part at most."""
-    statements = ps.forward_dynamics.wanted(ps.chain(20), ())[0]
+    statements = ps.forward_dynamics.statements_for(ps.chain(20), ())[0]
     arranged = [kernel.trace_statements(each)[0].operations for each in statements.forms()]
     assert statements.tallies[0].operations == min(arranged) < max(arranged)
     plain = [kernel.record_statements(each)[0].operations for each in statements.forms()]
@@ -143,7 +143,7 @@ def test_the_form_taken_has_the_fewest_instructions_of_all_as_they_are_compiled(
 
 
 def test_forms_far_longer_link_by_link_are_not_counted_written_out(monkeypatch):
-    statements, traced = free_motion.wanted(CHAIN, ("tip",))[0], []
+    statements, traced = free_motion.statements_for(CHAIN, ("tip",))[0], []
     monkeypatch.setattr(kernel, "record_statements", lambda each, most: traced.append(each.taken) or made(each, most))
     made = record_statements
     found = StatementCounts(statements).count_written_out(10**6, float("inf"))

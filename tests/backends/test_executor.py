@@ -106,12 +106,12 @@ OVER_LINKS = [
 
 @pytest.mark.parametrize("name", OVER_LINKS)
 def test_vectors_over_the_links_are_in_the_axes_of_the_bodies(name):
-    assert compared(STATED[name].wanted(tree(), ("tip",))[0]) < TOLERANCE
+    assert compared(STATED[name].statements_for(tree(), ("tip",))[0]) < TOLERANCE
 
 
 def test_what_is_zero_over_the_joints_is_made_beside_what_is_not():
     """The torques of armature where there is none."""
-    wanted = STATED["control.joint_laws.dynamic_feedback"].wanted(ps.chain(5), ())[0]
+    wanted = STATED["control.joint_laws.dynamic_feedback"].statements_for(ps.chain(5), ())[0]
     kernel = compile_rolled(wanted)
     assert kernel is not None and compared(wanted) < TOLERANCE
     q, vectors = np.ones((2, 5)), given(kernel.inputs, kernel.rows[1:], 2)
@@ -130,13 +130,13 @@ def test_inertias_and_gravity_may_be_inputs(name):
         inertias=dict(zip((b.name for b in model.bodies), bodies, strict=True)), gravity=(1.0, 2.0, -3.0)
     )
     frames = ("tip",) if name == "operational_space" else ()
-    kernel = compile_rolled(STATED[f"dynamics.{name}"].wanted(model, frames, ("inertia", "gravity"))[0])
+    kernel = compile_rolled(STATED[f"dynamics.{name}"].statements_for(model, frames, ("inertia", "gravity"))[0])
     assert kernel is not None and kernel.inputs[-2:] == ("inertia", "gravity")
     q = model.random(np.random.default_rng(1), shape=(5,))
     vectors = given(kernel.inputs[:-2], kernel.rows[1:-2], 5)
     values = {"inertia": np.concatenate([x.parameters for x in bodies]), "gravity": np.array([1.0, 2.0, -3.0])}
     found = kernel(q, {**vectors, **values})
-    statements = STATED[f"dynamics.{name}"].wanted(changed, frames)[0]
+    statements = STATED[f"dynamics.{name}"].statements_for(changed, frames)[0]
     expected = Evaluation(statements.program(), changed, frames, {})(q, vectors)
     for result in expected:
         assert relative(np.ravel(found[result]), np.ravel(expected[result])) < TOLERANCE
@@ -162,7 +162,7 @@ OVER_JOINTS = ["dynamics.innovations", "dynamics.mass_matrix_inverse", "control.
 )
 @pytest.mark.parametrize("floating", [False, True])
 def test_operators_over_the_joints_come_row_by_row(name, floating):
-    wanted = STATED[name].wanted(tree(floating=floating), ())[0]
+    wanted = STATED[name].statements_for(tree(floating=floating), ())[0]
     plan = rolled_plan(wanted)
     assert plan is not None and plan.operand and plan.once
     assert compared(wanted, 11) < TOLERANCE
@@ -218,7 +218,7 @@ FREE = [name for name in STATED if name.startswith("freeflying.") and name != "f
 @pytest.mark.parametrize("name", FREE)
 def test_free_robots_are_the_program_on_arrays(name):
     """Sums over siblings, and what the base link is given and gives."""
-    wanted = STATED[name].wanted(tree(kinds=("revolute",)), ("tip",))[0]
+    wanted = STATED[name].statements_for(tree(kinds=("revolute",)), ("tip",))[0]
     made = compile_rolled(wanted)
     assert made is not None
     q = wanted.model.random(np.random.default_rng(1), shape=(5,))
@@ -242,12 +242,12 @@ def test_the_two_way_mass_matrix_of_a_long_free_tree_is_that_of_the_floating_one
 
 @pytest.mark.parametrize("name", STATED)
 def test_every_stated_function_of_a_long_mechanism_runs_link_by_link(name):
-    assert rolled_plan(STATED[name].wanted(tree(), ("tip",))[0]) is not None
+    assert rolled_plan(STATED[name].statements_for(tree(), ("tip",))[0]) is not None
 
 
 @pytest.mark.parametrize("name", ["estimation.covariances.covariances", "estimation.composite.composite_bodies"])
 def test_blocks_of_long_mechanisms_are_those_of_the_program_on_arrays(name):
-    wanted = STATED[name].wanted(tree(), ("tip",))[0]
+    wanted = STATED[name].statements_for(tree(), ("tip",))[0]
     kernel = compile_rolled(wanted)
     assert kernel is not None
     q = wanted.model.random(np.random.default_rng(1), shape=(3,))

@@ -6,7 +6,7 @@ import numpy as np
 
 from phistar.backends.code.native import Arrays
 from phistar.backends.code.native_dual import changes, value_functions
-from phistar.backends.native_door import bound
+from phistar.backends.native_door import bind_call
 
 SCALE = 3.0
 
@@ -41,7 +41,7 @@ FUNCTIONS = (softened, count_up, whole)
 
 def values(x):
     arrays = {"x": np.array(x), "y": np.zeros(2)}
-    bound(FUNCTIONS, arrays, {})()
+    bind_call(FUNCTIONS, arrays, {})()
     return arrays["y"]
 
 
@@ -52,7 +52,7 @@ def test_changes_are_those_of_differences():
         random = np.random.default_rng(seed)
         x, direction = random.uniform(0.2, 2.0, 3), random.normal(size=3)
         arrays = {"x": x.copy(), "y": np.zeros(2), "x_d": direction.copy(), "y_d": np.zeros(2)}
-        bound(functions, arrays, {})()
+        bind_call(functions, arrays, {})()
         np.testing.assert_allclose(arrays["y"], values(x), rtol=1e-12)
         eps = 1e-6
         expected = (values(x + eps * direction) - values(x - eps * direction)) / (2 * eps)

@@ -61,7 +61,7 @@ def written_out(model):
     """Of each function, the instructions of a state; of derivatives with the loops that follow."""
     counts = {}
     for name, function in STATED.items():
-        wanted, _ = function.wanted(model, frames_of(name, model))
+        wanted, _ = function.statements_for(model, frames_of(name, model))
         counts[name] = min(trace_statements(form)[0].operations for form in wanted.forms())
     for name, function in RECORDED.items():
         trace, loops = function.trace(model)
@@ -73,7 +73,7 @@ def link_by_link(model):
     """Of each function, the instructions of a link."""
     counts = {}
     for name, function in STATED.items():
-        wanted, _ = function.wanted(model, frames_of(name, model))
+        wanted, _ = function.statements_for(model, frames_of(name, model))
         plan = rolled_plan(wanted)
         if plan is not None:
             fixed = is_about_origins(node for _, node in wanted.nodes)

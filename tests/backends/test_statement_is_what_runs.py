@@ -96,7 +96,7 @@ def evaluated(function, model):
     """The results of a function's statements, by the kernel that the function itself calls."""
     rng = np.random.default_rng(5)
     frames = (list(model.frames)[-1],)
-    program = function.wanted(model, frames)[0].program()
+    program = function.statements_for(model, frames)[0].program()
     named = {field: name for name, field in GIVEN.items()}
     sizes = space_sizes(model, frames)
     given = {named[x]: rng.normal(size=sizes[space]) for x, space in program.inputs if x in named and x != "a_g"}

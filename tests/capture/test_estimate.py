@@ -9,7 +9,7 @@ from phistar.capture import estimate
 from phistar.capture.robot import Arms
 from phistar.capture.settings import Settings
 from phistar.estimation.free_body import FreeBody
-from phistar.estimation.sighted_body import forecast, unpacked
+from phistar.estimation.sighted_body import forecast, unpack_covariance
 from phistar.spatial.rotations import exp, log, to_quaternion
 from tests.capture.grapple_layout import LAYOUT
 
@@ -50,7 +50,7 @@ def followed(sight, seconds, delay=0.0, rng=None, step=0.004, base=lambda t: STI
         t = k * step
         seen = reading(truth(t - delay), base(t - delay), rng)
         belief, spread, state, twist, _ = sight.follow(belief, spread, seen, base(t), noises, times, np.zeros(3))
-    return state, twist, truth(t), unpacked(spread), belief
+    return state, twist, truth(t), unpack_covariance(spread), belief
 
 
 def test_without_noise_it_is_exact(sight):

@@ -125,7 +125,7 @@ def on_arrays(name, model, q, v, given):
     nodes = getattr(ps, f"{name}_dynamics_derivatives").nodes(symbols)
     vectors = {"θ̇": v, {"inverse": "θ̈", "forward": "T"}[name]: given}
     program = tables_program(tuple(nodes.items()), symbols)
-    return evaluate(program, common_frame(single_axes(model), q), vectors).solved()
+    return evaluate(program, common_frame(single_axes(model), q), vectors).solve()
 
 
 def test_many_joints_are_eliminated_in_loops_of_the_kernel_with_the_same_result():

@@ -229,6 +229,6 @@ def test_without_modes_it_is_the_core_bit_for_bit_and_operation_for_operation():
     found = [ps.forward_dynamics(model, q, v, tau) for model in models]
     np.testing.assert_array_equal(*found)
     # and the evaluator of links of any width says the same of width six
-    wanted = ps.forward_dynamics.wanted(models[0], (), flip=False)[0]
+    wanted = ps.forward_dynamics.statements_for(models[0], (), flip=False)[0]
     order = dict(zip(inputs_of(wanted), (v, tau), strict=True))
     assert relative(values_over_links(wanted, q, order)["y"], found[0]) < 1e-12

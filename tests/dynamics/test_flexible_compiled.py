@@ -80,7 +80,7 @@ def test_twenty_beams_of_four_modes_cost_at_most_four_times_a_rigid_robot_of_as_
         b.body(f"l{i}", parent, ps.Revolute(axis=axis), inertia=ps.beam(1.0, 20.0, 1.0, modes=4))
         parent = f"l{i}.tip"
     model = b.build()
-    trace, _, _ = statement_trace(ps.forward_dynamics.wanted(model, ())[0])
+    trace, _, _ = statement_trace(ps.forward_dynamics.statements_for(model, ())[0])
     assert model.nv == 100
     assert trace.operations < 4 * ps.compile(ps.forward_dynamics.statement, ps.chain(100)).operations
 

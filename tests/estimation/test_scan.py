@@ -103,5 +103,7 @@ def test_the_page_s_tables_and_picture_are_made():
 
 
 def test_the_sweep_s_operations_per_link_are_what_the_page_says():
-    shorter, longer = (ps.forward_dynamics.wanted(ps.chain(n), ())[0].cheapest()[0].operations for n in (16, 22))
+    shorter, longer = (
+        ps.forward_dynamics.statements_for(ps.chain(n), ())[0].cheapest()[0].operations for n in (16, 22)
+    )
     assert f"some {round((longer - shorter) / 6, -1):.0f} of the sweep" in PAGE

@@ -6,7 +6,15 @@ from scipy.stats import chi2
 
 from phistar.capture.prediction import tumble
 from phistar.estimation.free_body import ERRORS, FreeBody, tensor
-from phistar.estimation.sighted_body import Base, forecast, packed, propagated, sighted, touched, unpacked
+from phistar.estimation.sighted_body import (
+    Base,
+    forecast,
+    pack_covariance,
+    propagate,
+    unpack_covariance,
+    update_by_sighting,
+    update_by_touch,
+)
 from phistar.spatial import to_quaternion
 from phistar.spatial.rotations import exp, log
 
@@ -52,8 +60,8 @@ def followed(seed, seconds=3.0, step=0.02, noise=1.0, spoiled=1.0):
     belief, nis = body.moved(spoiled * BELIEVED * rng.standard_normal(ERRORS)), []
     for k, row in enumerate(seen):
         if k:
-            belief, P = propagated(belief, P, np.array([step]), QUIET)
-        belief, P, own = sighted(belief, P, row, BASE, SIGHTING)
+            belief, P = propagate(belief, P, np.array([step]), QUIET)
+        belief, P, own = update_by_sighting(belief, P, row, BASE, SIGHTING)
         nis.append(own[0])
     return belief, P, truth, np.array(nis)
 
@@ -98,7 +106,7 @@ def test_touch_finds_the_constant_error_of_sightings_across_the_faces(seed):
         where = truth.place + truth.turn @ grip[:3, 3]
         grip[:3, :3] = belief.turn.T @ truth.turn @ grip[:3, :3]
         grip[:3, 3] = belief.turn.T @ (where - belief.place)
-    after, spread, _ = touched(belief, P, grips, planned, (0.002, 0.0005))
+    after, spread, _ = update_by_touch(belief, P, grips, planned, (0.002, 0.0005))
     normal = planned[0, :3, 2]
     wrong = log(after.turn.T @ truth.turn)
     assert np.linalg.norm(np.cross(normal, wrong)) < 0.006
@@ -109,4 +117,4 @@ def test_touch_finds_the_constant_error_of_sightings_across_the_faces(seed):
 def test_covariances_pack_and_unpack():
     P = np.arange(ERRORS**2, dtype=float).reshape(ERRORS, ERRORS)
     P = P + P.T
-    np.testing.assert_array_equal(unpacked(packed(P)), P)
+    np.testing.assert_array_equal(unpack_covariance(pack_covariance(P)), P)

@@ -93,7 +93,7 @@ def test_every_bit_is_the_kernel_program_s(option, tmp_path):
     """No compiler changes a result: no sum is taken in another order, nothing is fused."""
     model = mechanism(85, serial=False, floating=True, bodies=42).model
     kernel, *_ = (step.work for step in record(ps.inverse_dynamics, model, calls=rolled_call).steps)
-    made = kernel.exported()
+    made = kernel.export()
     rng = np.random.default_rng(0)
     q, v, a = model.random(rng), *rng.normal(size=(2, model.nv))
     out = [math.nan] * model.nv

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.executor import chosen, tallies_of
+from phistar.backends.executor import choose_schedule, tallies_of
 from phistar.backends.kernel import Statements, trace_statements
 from phistar.backends.programs.derivations import COMPOSITE
 from phistar.identities.rewriter import forms
@@ -126,7 +126,7 @@ def test_what_is_explained_is_counted_on_the_robot_and_begins_with_what_runs(nam
 def test_link_by_link_the_form_that_counts_least_runs():
     statement = stated("long chain", "forward dynamics")
     found = tallies_of(wanted_of(statement))
-    assert chosen(wanted_of(statement)).schedule == "link by link"
+    assert choose_schedule(wanted_of(statement)).schedule == "link by link"
     assert found[0].operations < next(each.operations for each in found if not each.taken)
     assert ps.compile(statement).operations == found[0].operations
 

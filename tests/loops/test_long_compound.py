@@ -135,7 +135,7 @@ def test_every_window_more_costs_the_same_up_to_a_thousand():
     for windows in (20, 40, 1000):
         closed = mast(windows)
         model = closed.embedded(q=raised(closed))
-        wanted = forward_dynamics.wanted(model, (), flip=False)[0]
+        wanted = forward_dynamics.statements_for(model, (), flip=False)[0]
         counts[windows] = statement_kernel(wanted).operations
     assert counts[1000] - counts[40] == 48 * (counts[40] - counts[20])
     tree = ps.compile(ps.forward_dynamics.statement, mast(1000).tree)
@@ -145,7 +145,7 @@ def test_every_window_more_costs_the_same_up_to_a_thousand():
 def test_ten_windows_are_written_out_because_that_is_counted_to_be_faster():
     """At most three times the tree's straight-line code."""
     closed = mast(10)
-    wanted = forward_dynamics.wanted(closed.embedded(q=raised(closed)), (), flip=False)[0]
+    wanted = forward_dynamics.statements_for(closed.embedded(q=raised(closed)), (), flip=False)[0]
     kernel = statement_kernel(wanted)
     counted = {each.schedule: each.operations for each in kernel.chosen.candidates}
     assert kernel.chosen.schedule == choice.WRITTEN and counted[choice.WRITTEN] < counted[choice.ROLLED]

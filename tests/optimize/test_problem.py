@@ -46,7 +46,7 @@ def test_steps_have_the_derivatives_of_differences(make):
     nv = model.nv
     transition, h = Transition(model, np.eye(nv)[:, -1:], True), np.array([0.1])
     q, v, u = model.random(rng), rng.normal(size=nv), rng.normal(size=1)
-    sweep = RiccatiSweep(1, 2 * nv, 1, transition.places, transition.curved)
+    sweep = RiccatiSweep(1, 2 * nv, 1, transition.places, transition.curved_rates)
     transition.linear(q[None], v[None], u[None], h, sweep)
     after = transition.after(q[None], v[None], u[None], h)
 
@@ -80,7 +80,7 @@ def test_a_mechanisms_sweep_is_that_of_its_matrices(make, bounded):
     model, rng, N = make(), np.random.default_rng(3), 5
     nv = model.nv
     transition, h = Transition(model, np.eye(nv)[:, -2:], True), rng.uniform(0.05, 0.1, N)
-    sweep = RiccatiSweep(N, 2 * nv, 2, transition.places, transition.curved)
+    sweep = RiccatiSweep(N, 2 * nv, 2, transition.places, transition.curved_rates)
     transition.linear(model.random(rng, (N,)), rng.normal(size=(N, nv)), rng.normal(size=(N, 2)), h, sweep)
     plain = RiccatiSweep(N, 2 * nv, 2)
     both = step_matrices(sweep)

@@ -19,7 +19,7 @@ from tests.trees import relative
 
 
 def _terms(form):
-    wanted = forward_dynamics.wanted(bending_chain(2, 2), ())[0]
+    wanted = forward_dynamics.statements_for(bending_chain(2, 2), ())[0]
     program = replace(wanted, form=form).program()
     return [type(s.term) for sweep in program.sweeps for s in sweep.statements]
 
@@ -33,7 +33,7 @@ def test_products_with_the_inverse_are_solved_for_and_no_inverse_is_left():
 def test_both_forms_have_one_value(statement):
     model, rng = bending_chain(3, 4), np.random.default_rng(1)
     q, v, tau = rng.uniform(-0.1, 0.1, (3, 5, model.nv))
-    wanted = statement.wanted(model, ())[0]
+    wanted = statement.statements_for(model, ())[0]
     vectors = {"v": v, "T": tau} if statement is ps.forward_dynamics else {}
     found = [
         Evaluation(replace(wanted, form=form).program(), model)(q, vectors)["y"] for form in (ARTICULATED, FACTORED)
@@ -76,7 +76,7 @@ def test_compound_links_move_each_part_of_their_inertia_by_itself(make):
     q = ps.assemble(closed, closed.random(2))
     model, rng = closed.embedded(q=q), np.random.default_rng(0)
     v, tau = rng.standard_normal((2, model.nv))
-    wanted, found = forward_dynamics.wanted(model, ())[0], {}
+    wanted, found = forward_dynamics.statements_for(model, ())[0], {}
     for form in (ARTICULATED, APART):
         asked = replace(wanted, form=form)
         plan = rolled_plan(asked)

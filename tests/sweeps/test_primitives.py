@@ -20,7 +20,7 @@ def test_every_primitive_has_one_formula_and_every_formula_is_printed_and_counte
 
 @pytest.mark.parametrize("name", PRIMITIVES)
 def test_every_primitive_is_printed(name):
-    shown = PRIMITIVES[name].shown(["x(k)", "y(k)"])
+    shown = PRIMITIVES[name].show(["x(k)", "y(k)"])
     assert shown and "{" not in shown
 
 

@@ -240,20 +240,20 @@ def is_written(name: str, model: Model, vectors: int, operations: Callable[[int]
     """Whether a recorded function is compiled as straight-line code: `operations` counts it, or gives None where it has
     more instructions than allowed. The answer is cached on disk."""
 
-    def found() -> Choice:
+    def decide() -> Choice:
         count = operations(instructions_within(CLOSED_DEAD)) if may_be_written(model, vectors) else None
         compiled = [] if count is None else [_candidate(WRITTEN, Tally(count), model.nv)]
         short = [x for x in compiled if x.seconds <= budget()]
         return Choice(WRITTEN if short else "", tuple(compiled), "compiles within the budget or not")
 
-    return model.nv > 0 and _remember(("written", name, model.key, budget()), found).schedule == WRITTEN
+    return model.nv > 0 and _remember(("written", name, model.key, budget()), decide).schedule == WRITTEN
 
 
 def choose_closing(model: Model, counts: Mapping[str, Callable[[int], tuple[int, int] | None]]) -> Choice:
     """Choose how closures are eliminated: `counts` gives each method's operations for a mechanism, and how many of them
     are straight-line code, or None where there are more than it is told: it would not be the fastest."""
 
-    def found() -> Choice:
+    def decide() -> Choice:
         made = list[Candidate]()
         for schedule, count in counts.items():
             counted = count(_most_closing(schedule, made))
@@ -263,7 +263,7 @@ def choose_closing(model: Model, counts: Mapping[str, Callable[[int], tuple[int,
                 made.append(replace(plain, seconds=plain.seconds + more))
         return _fastest(made, budget())
 
-    return _remember(("closing", model.key, budget()), found)
+    return _remember(("closing", model.key, budget()), decide)
 
 
 def _most_closing(schedule: str, made: list[Candidate]) -> int:
@@ -343,13 +343,13 @@ def is_staged(rates: int) -> bool:
 def fewest(counts: Mapping[str, Callable[[], int | None]], key: Any) -> tuple[str, dict[str, int]]:
     """The form of statements that has fewest operations, the first of equals, and the operations of each."""
 
-    def found() -> Choice:
+    def decide() -> Choice:
         known = {form: count() for form, count in counts.items()}
         made = tuple(Candidate(form, n, 0.0, 0.0) for form, n in known.items() if n is not None)
         best = min(made, key=lambda x: x.operations, default=Candidate(next(iter(counts)), 0, 0.0, 0.0))
         return Choice(best.schedule, made, "the fewest operations")
 
-    chosen = _remember(("form", key), found)
+    chosen = _remember(("form", key), decide)
     return chosen.schedule, {x.schedule: x.operations for x in chosen.candidates}
 
 

@@ -26,11 +26,11 @@ def executor(wanted: Statements, schedule: str | None = None) -> Any:
     """Machine code by the schedule that is chosen, or asked for; a robot without joints has nothing to compile."""
     if not wanted.model.nv:
         return Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS)
-    choice = chosen(wanted, schedule)
+    choice = choose_schedule(wanted, schedule)
     return replace(_MAKERS[choice.schedule](_take(wanted, choice)), chosen=choice)
 
 
-def chosen(wanted: Statements, schedule: str | None = None) -> Choice:
+def choose_schedule(wanted: Statements, schedule: str | None = None) -> Choice:
     """The schedule of some statements, with what it was compared with."""
     return choose(StatementCounts(wanted), schedule)
 
@@ -42,7 +42,7 @@ def _take(wanted: Statements, choice: Choice) -> Statements:
 
 def fewest_operations(wanted: Statements) -> int:
     """The operations per state of the schedule that has fewest."""
-    return min(x.operations for x in chosen(wanted).candidates or candidates(StatementCounts(wanted)))
+    return min(x.operations for x in choose_schedule(wanted).candidates or candidates(StatementCounts(wanted)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def rolled_tallies(wanted: Statements) -> list[Tally]:
 
 def tallies_of(wanted: Statements) -> tuple[Tally, ...]:
     """The operations of each form by the schedule that is chosen, fewest first."""
-    choice = chosen(wanted)
+    choice = choose_schedule(wanted)
     if choice.schedule == WRITTEN:
         return wanted.tallies
     found = rolled_tallies(wanted) if choice.schedule == ROLLED else [Tally(fewest_operations(wanted), 0, wanted.form)]
@@ -97,7 +97,7 @@ def tallies_of(wanted: Statements) -> tuple[Tally, ...]:
 
 def form_by_laws(wanted: Statements) -> tuple[int, ...]:
     """Which of the forms that laws offer has fewest operations by the schedule that is chosen."""
-    choice = chosen(wanted)
+    choice = choose_schedule(wanted)
     if choice.schedule != WRITTEN:
         return choice.forms_taken
     return next(each.taken for each in wanted.tallies if each.form == wanted.form)
@@ -120,7 +120,7 @@ def program_run(wanted: Statements, kernel: Kernel) -> Program | PairProgram:
 
 def operations_of(wanted: Statements) -> Count:
     """The operations per state of what `executor` would run, without compiling what is written out."""
-    if wanted.model.nv and chosen(wanted).schedule == WRITTEN:
+    if wanted.model.nv and choose_schedule(wanted).schedule == WRITTEN:
         counts = wanted.cheapest()[0].counts()
         adds = counts.pop("add", 0) + counts.pop("sub", 0)
         return Count(adds, counts.pop("mul", 0), counts.pop("div", 0), sum(counts.values()))

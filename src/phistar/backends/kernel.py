@@ -21,7 +21,7 @@ from phistar.backends.links.concise import (
 )
 from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.rigid import RigidLinks
-from phistar.backends.links.values import has_rotors, in_small_moves, links_at, mirrored, placed_at
+from phistar.backends.links.values import has_rotors, in_small_moves, links_at, mirror_upper, placed_at
 from phistar.backends.machine import cache as stored
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
@@ -32,7 +32,7 @@ from phistar.backends.programs.biases import cheap_biases
 from phistar.backends.programs.derivations import ARTICULATED, COMPOSITE, Taken
 from phistar.backends.programs.interpret import run
 from phistar.backends.programs.program import BLOCKS, Wanted, equal_forms, identity, program_of
-from phistar.backends.traces.order import arranged
+from phistar.backends.traces.order import arrange
 from phistar.backends.traces.trace import ShortTape, Tape, Trace, finish, unless_too_long
 from phistar.identities.law import Setting, laws_of_users
 from phistar.model import Model
@@ -92,14 +92,14 @@ class Statements:
         found = stored.load(name, stored.PROGRAM)
         if found is not None:
             return _from_list(found[0]["forms"])
-        made = _tallied(self.traces)
-        stored.store(name, {"forms": _listed(made)}, b"", stored.PROGRAM)
+        made = _tally(self.traces)
+        stored.store(name, {"forms": _list_tallies(made)}, b"", stored.PROGRAM)
         return made
 
     @cached_property
     def traces(self) -> Written:
         """The recording of each form, arranged where it may have the fewest instructions."""
-        return _best_arranged({(each.form, each.taken): record_statements(each) for each in self.forms()})
+        return _arrange_best({(each.form, each.taken): record_statements(each) for each in self.forms()})
 
     def tally_within(
         self, most: int, hopeless: float = math.inf, forms: Sequence[Statements] | None = None
@@ -112,10 +112,10 @@ class Statements:
                 made = found[each.form, each.taken] = record_statements(each, most)
                 many = made[0].operations > hopeless
             if many:
-                return _tallied(_best_arranged(found))[0]
+                return _tally(_arrange_best(found))[0]
         if not found:
             return None
-        self.__dict__["traces"] = _best_arranged(found)
+        self.__dict__["traces"] = _arrange_best(found)
         return self.tallies[0]
 
     @property
@@ -180,27 +180,27 @@ def _source(wanted: Statements, lanes: int, target: Target) -> Source:
         "outputs": [public for public, _ in wanted.nodes],
         "signature": [signature.inputs, signature.outputs],
         "operations": trace.operations,
-        "forms": _listed(wanted.tallies),
+        "forms": _list_tallies(wanted.tallies),
     }
     return Source(module_text(trace, signature, lanes, target.fma), header)
 
 
-def _best_arranged(traces: Written) -> Written:
+def _arrange_best(traces: Written) -> Written:
     """The form that needs fewest instructions as it is best compiled, and what others may need as few."""
     made, fewest = dict(traces), math.inf
     for form, (trace, names, signature) in sorted(traces.items(), key=lambda each: each[1][0].operations):
         if may_be_fewest(trace.operations, fewest):
-            made[form] = arranged(trace), names, signature
+            made[form] = arrange(trace), names, signature
             fewest = min(fewest, made[form][0].operations)
     return made
 
 
-def _tallied(traces: Written) -> tuple[Tally, ...]:
+def _tally(traces: Written) -> tuple[Tally, ...]:
     found = [Tally(trace.operations, 0, form, taken) for (form, taken), (trace, _, _) in traces.items()]
     return tuple(sorted(found, key=lambda each: each.operations))
 
 
-def _listed(tallies: tuple[Tally, ...]) -> list[list[Any]]:
+def _list_tallies(tallies: tuple[Tally, ...]) -> list[list[Any]]:
     return [[each.form, each.taken, each.operations] for each in tallies]
 
 
@@ -235,7 +235,7 @@ def trace_statements(wanted: Statements) -> Recording:
     """The instructions of one state as they are best compiled, the names of the inputs after q, and the gufunc's
     shapes."""
     trace, names, signature = record_statements(wanted)
-    return arranged(trace), names, signature
+    return arrange(trace), names, signature
 
 
 def record_statements(wanted: Statements, most: int | None = None) -> Recording:
@@ -261,7 +261,7 @@ def record_statements(wanted: Statements, most: int | None = None) -> Recording:
         if isinstance(given, OperatorInput):
             names.append(given.name)
             arrays[given.name] = tape.inputs((len(given.entries),))
-            operators[key] = given.placed(arrays[given.name])
+            operators[key] = given.as_matrix(arrays[given.name])
     links = links_at(model, q, wanted.frames)
     if "placement" in wanted.parameters:
         names.append("placement")
@@ -300,4 +300,4 @@ def _core_shape(program: Program, public: str, block: np.ndarray) -> tuple[int, 
 def _one_triangle(node: Node, block: np.ndarray) -> np.ndarray:
     """Copy one triangle of a self-adjoint operator to the other, which is not computed."""
     symmetric = adjoint(node) is node and block.shape[-1] == block.shape[-2] > 1
-    return mirrored(block) if symmetric else block
+    return mirror_upper(block) if symmetric else block

@@ -33,7 +33,7 @@ from phistar.backends.kernels import (
     lane_arrays,
     llvm_text,
     vector,
-    widened,
+    widen,
 )
 from phistar.backends.kernels import Code as Function
 from phistar.backends.machine.compiler import Source, machine_code
@@ -163,7 +163,7 @@ def _check(fault: int) -> None:
         raise LoopError(f"In a compiled loop {_FAULTS[fault]}.")
 
 
-def bound(
+def bind_call(
     functions: Sequence[Callable[..., Any]],
     arrays: Mapping[str, np.ndarray],
     constants: Mapping[str, float],
@@ -274,7 +274,7 @@ def _entry(
         made = loops_module(functions, dict(constants), layout)
         if lanes:
             memory = LaneMemory.of(made, dict(columns), plain, outside)
-            made = widened(made, lanes, memory)
+            made = widen(made, lanes, memory)
             used = [each for name in used for each in lane_arrays(name, memory)]
         return Source("", {"used": used}, llvm_text(made.with_(_run(main, used, wholes, lanes))))
 

@@ -22,7 +22,7 @@ class OperatorInput:
     symmetric: bool = False
     positive: bool = False
 
-    def placed(self, numbers: np.ndarray) -> np.ndarray:
+    def as_matrix(self, numbers: np.ndarray) -> np.ndarray:
         """The matrix of its entries, zero elsewhere; of traced numbers."""
         matrix = np.zeros(self.shape, dtype=object)
         for (i, j), x in zip(self.entries, numbers, strict=True):

@@ -111,7 +111,7 @@ class Recorded:
 
     def _results(self, model: Model, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         made = self.function(model, *arrays)
-        return made.solved() if isinstance(made, Unsolved) else made
+        return made.solve() if isinstance(made, Unsolved) else made
 
     def is_written(self, model: Model, vectors: int) -> bool:
         """Whether its instructions for a robot compile within the budget, as far as so many vectors swept over the
@@ -141,7 +141,7 @@ class Recorded:
         if isinstance(made, Unsolved) and model.nv > SOLVED:
             values, loops = made.record()
         else:
-            results = made.solved() if isinstance(made, Unsolved) else made
+            results = made.solve() if isinstance(made, Unsolved) else made
             values = [x for result in results for x in np.asarray(result).reshape(-1)]
         return finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values]), loops
 

@@ -161,7 +161,7 @@ class RolledCall:
         made = run(arrays[0], dict(zip(self.inputs, arrays[1:], strict=True)))
         return tuple(made[name] for name in self.outputs)
 
-    def exported(self) -> Exported:
+    def export(self) -> Exported:
         """Its functions for the robot, on plain arrays."""
         wanted = self.wanted
         links = rolled_links(wanted.model, wanted.frames, _is_fixed(wanted) or self.plan.keeps_origins)

@@ -115,7 +115,7 @@ def _data(wanted: Gradient, model: Model, frames: LinkFrames, kinds: list[int], 
     return link_tables(model, frames, kinds, areas, given, (), lanes)
 
 
-def _primed(name: str) -> str:
+def _add_prime(name: str) -> str:
     return f"{name}′"
 
 
@@ -146,7 +146,7 @@ class _Differentiated:
                 constant, place = trace.output_is_constant[position], trace.outputs[position]
                 stores.append((("own", name, i), place if constant else values[int(place)]))
                 if slopes is not None:
-                    stores.append((("own", _primed(name), i), slopes[position].get(0, 0.0)))
+                    stores.append((("own", _add_prime(name), i), slopes[position].get(0, 0.0)))
         return record.finish(stores)
 
     def backward(self, state: list[tuple[Any, int]]) -> Step:
@@ -156,7 +156,7 @@ class _Differentiated:
         if not self.changes:
             return self._pull(gradient, record, state)
         received = [record.load("children", _adjoint(name), i) for name, i in state]
-        turned = [record.load("children", _primed(_adjoint(name)), i) for name, i in state]
+        turned = [record.load("children", _add_prime(_adjoint(name)), i) for name, i in state]
         count, seeds = len(self.step.loads), dict(self._seeds(record))
         seeds |= {count + i: {0: x} for i, x in enumerate(turned)}
         values = values_of(gradient, [*self._load(record), *received])
@@ -167,7 +167,7 @@ class _Differentiated:
                 state, gradient.outputs, gradient.output_is_constant, changes, strict=False
             ):
                 stores.append((("siblings", _adjoint(name), i), place if fixed else values[int(place)]))
-                stores.append((("siblings", _primed(_adjoint(name)), i), change))
+                stores.append((("siblings", _add_prime(_adjoint(name)), i), change))
         own = changes[len(state) :].reshape(len(OUTPUTS), -1)
         stores += [(("own", name, i), x) for name, row in zip(OUTPUTS, own, strict=True) for i, x in enumerate(row)]
         return record.finish(stores)
@@ -225,7 +225,7 @@ class _Differentiated:
         seeds: dict[int, Sparse] = {}
         for number, (memory, name, i) in enumerate(self.step.loads):
             if memory == "passed":
-                seeds[number] = {0: record.load("parent", _primed(name), i)}
+                seeds[number] = {0: record.load("parent", _add_prime(name), i)}
             elif name == "q":
                 seeds[number] = {0: moved[i]}
             elif name in ARGUMENTS:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.native_door import bound
+from phistar.backends.native_door import bind_call
 from phistar.backends.tensor_loops import LOOPS
 
 Lists = list[list[Any]]
@@ -42,7 +42,7 @@ class SolvedTensors:
         named = zip(("by_q", "by_v", "inverse"), tables, strict=True)
         given = {name: np.ascontiguousarray(x, dtype=float).reshape(-1, n) for name, x in named}
         given |= {"entries": np.ascontiguousarray(entries), "sizes": np.array([states], dtype=np.int64)}
-        bound(LOOPS, self._plan | self._room() | given | made, {"SIZE": n})()
+        bind_call(LOOPS, self._plan | self._room() | given | made, {"SIZE": n})()
 
     @property
     def operations(self) -> int:

@@ -37,7 +37,7 @@ from phistar.control.sampled import Command
 from phistar.control.supervisor import Supervisor
 from phistar.errors import FileError
 from phistar.estimation.free_body import FreeBody
-from phistar.estimation.sighted_body import forecast, packed, touched, unpacked
+from phistar.estimation.sighted_body import forecast, pack_covariance, unpack_covariance, update_by_touch
 from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.spatial import to_quaternion
@@ -209,7 +209,7 @@ class CaptureController:
 
     def _asked(self, memory: Memory, t: float, sensed: Mapping[str, Any], around: float | None) -> Memory:
         """Memory with a new plan, or with its refusal."""
-        belief, spread = FreeBody.of(memory.belief), unpacked(memory.covariance)
+        belief, spread = FreeBody.of(memory.belief), unpack_covariance(memory.covariance)
         com, inertia = belief.com, estimate.possible_inertia(belief.inertia)
         frame = estimate.in_base(estimate.recentred(memory.object, -memory.center), self._base(sensed))
         memory = memory._replace(object=estimate.recentred(memory.object, com - memory.center), center=com)
@@ -309,12 +309,12 @@ class CaptureController:
 
     def _felt(self, memory: Memory, plan: Plan, grips: np.ndarray, sensed: Mapping[str, Any]) -> Memory:
         """Memory after the hands lie on their places, which tells where those are."""
-        belief, spread, delay = FreeBody.of(memory.belief), unpacked(memory.covariance), self.settings.delay
+        belief, spread, delay = FreeBody.of(memory.belief), unpack_covariance(memory.covariance), self.settings.delay
         now = seen_from(estimate.recentred(memory.object, -memory.center), grips)
         there = touching_poses(self.arms, plan.contact)
-        after, spread, _ = touched(belief, spread, touching_poses(self.arms, now, sensed), there, TOUCH)
+        after, spread, _ = update_by_touch(belief, spread, touching_poses(self.arms, now, sensed), there, TOUCH)
         state = estimate.as_carrier(after.later(np.array([delay])), memory.center)
-        return memory._replace(belief=after.row, covariance=packed(spread), object=state)
+        return memory._replace(belief=after.row, covariance=pack_covariance(spread), object=state)
 
 
 def _given_up(memory: Memory) -> Memory:

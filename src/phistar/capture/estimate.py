@@ -20,7 +20,14 @@ from phistar.capture.robot import SIGHT_ROWS, Arms
 from phistar.capture.settings import Settings
 from phistar.compiled import compile
 from phistar.estimation.free_body import ERRORS, ROWS, FreeBody, tensor
-from phistar.estimation.sighted_body import PACKED, Base, packed, propagated, sighted, unpacked
+from phistar.estimation.sighted_body import (
+    PACKED,
+    Base,
+    pack_covariance,
+    propagate,
+    unpack_covariance,
+    update_by_sighting,
+)
 from phistar.model import Model
 from phistar.spatial import cross, from_quaternion, skew
 
@@ -93,16 +100,22 @@ def first_sight(seen: np.ndarray, base: np.ndarray, settings: Settings) -> tuple
     H[9:12, 3:6], H[9:12, 21:24] = skew(turn.T @ spin), skew(turn.T @ spin) @ H[3:6, 21:24]
     sizes = [own.place_noise, own.turn_noise, own.speed_noise, own.spin_noise, UNLIKE_A_BALL, OFF_CENTER]
     spread = np.repeat([*sizes, own.turn_bias, own.place_bias], (3, 3, 3, 3, 6, 3, 3, 3))
-    return belief.row, packed(H @ np.diag(np.square(spread)) @ H.T)
+    return belief.row, pack_covariance(H @ np.diag(np.square(spread)) @ H.T)
 
 
 def _follow(belief: Any, covariance: Any, seen: Any, base: Any, noises: Any, times: Any, center: Any) -> Any:
     h, delay = times[:1], times[1:2]
-    before, P = propagated(FreeBody.of(belief), unpacked(covariance), h, noises[4:])
-    after, P, nis = sighted(before, P, seen, Base.of(base, delay), noises[:4])
+    before, P = propagate(FreeBody.of(belief), unpack_covariance(covariance), h, noises[4:])
+    after, P, nis = update_by_sighting(before, P, seen, Base.of(base, delay), noises[:4])
     state = as_carrier(after.later(delay), center)
     twist = in_base(state, base)[12:]
-    return {"belief_out": after.row, "covariance_out": packed(P), "state": state, "twist": twist, "nis": nis / SEEN}
+    return {
+        "belief_out": after.row,
+        "covariance_out": pack_covariance(P),
+        "state": state,
+        "twist": twist,
+        "nis": nis / SEEN,
+    }
 
 
 def as_carrier(belief: FreeBody, center: Any) -> Any:

@@ -74,7 +74,7 @@ class JointLaw(Controller):
     def reference(self, q: Any, v: Any = None, a: Any = None) -> Array:
         return joint_row(self.model, q, v, a)
 
-    def taken(self, q: Any, v: Any, reference: Any) -> list[Array]:
+    def read_arguments(self, q: Any, v: Any, reference: Any) -> list[Array]:
         """θ, θ̇, θ_d, θ̇_d, θ̈_d."""
         return check_arguments(self.model, q, v, reference, self.model.nq, self.model.nv, self.model.nv)
 

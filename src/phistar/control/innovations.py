@@ -239,7 +239,7 @@ class DecoupledControl(JointLaw):
 
     def _motion(self, q: Any, v: Any, reference: Any) -> tuple[np.ndarray, ...]:
         """θ and θ̇ as given, θ̇_r − θ̇ and θ̈_r."""
-        q, v, target, rate, change = self.taken(q, v, reference)
+        q, v, target, rate, change = self.read_arguments(q, v, reference)
         behind = rate - v
         return q, v, behind + self.slope * joint_error(self.model, q, target), change + self.slope * behind
 

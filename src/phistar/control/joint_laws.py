@@ -228,7 +228,7 @@ class InverseDynamicsControl(JointLaw):
         object.__setattr__(self, "damping", gain(value, self.model.nv, "InverseDynamicsControl's damping"))
 
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
-        q, v, target, rate, change = self.taken(q, v, reference)
+        q, v, target, rate, change = self.read_arguments(q, v, reference)
         wanted = change + self.kd * (rate - v) + self.kp * joint_error(self.model, q, target)
         if self.embedded is not None:
             return self._by_primary_joints(self.embedded, q, v, wanted)

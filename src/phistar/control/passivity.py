@@ -114,7 +114,7 @@ class PassivityControl(JointLaw):
 
     def reference_motion(self, q: Any, v: Any, reference: Any) -> tuple[Array, Array]:
         """θ̇_r and θ̈_r, (…, nv)."""
-        q, v, target, rate, change = self.taken(q, v, reference)
+        q, v, target, rate, change = self.read_arguments(q, v, reference)
         return rate + self.slope * joint_error(self.model, q, target), change + self.slope * (rate - v)
 
     def storage(self, q: Any, v: Any, reference: Any) -> Array:
@@ -157,12 +157,12 @@ class EnergyControl(JointLaw):
         set_gains(self, dict.fromkeys(("kp", "kd"), self.model.nv))
 
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
-        q, v, target, rate, change = self.taken(q, v, reference)
+        q, v, target, rate, change = self.read_arguments(q, v, reference)
         feedback = self.kp * joint_error(self.model, q, target) + self.kd * (rate - v)
         return reference_dynamics(self.model, q, v, rate, change) + feedback
 
     def storage(self, q: Any, v: Any, reference: Any) -> Array:
         """½ ė*ℳė + ½ e*k_p e, (…)."""
-        q, v, target, rate, _ = self.taken(q, v, reference)
+        q, v, target, rate, _ = self.read_arguments(q, v, reference)
         error = joint_error(self.model, q, target)
         return kinetic_energy(self.model, q, v - rate) + 0.5 * np.sum(self.kp * error * error, axis=-1)

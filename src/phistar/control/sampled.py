@@ -151,7 +151,7 @@ def period_of(controller: SampledController[Any]) -> float:
     return float(period)
 
 
-def asked(time: float, function: Callable[..., Any], *arguments: Any) -> Any:
+def call_user(time: float, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a user's function; what it raises becomes a PhistarError with the time."""
     try:
         return function(*arguments)
@@ -161,11 +161,11 @@ def asked(time: float, function: Callable[..., Any], *arguments: Any) -> Any:
         raise PhistarError(f"At t = {time:.6g} s the controller fails: {type(error).__name__}: {error}") from error
 
 
-def commanded(
+def next_command(
     controller: SampledController[Memory], memory: Memory, time: float, sensed: Mapping[str, Any]
 ) -> tuple[Memory, Command]:
     """The memory after a sample and its command, checked."""
-    made = asked(time, controller.command, memory, time, sensed)
+    made = call_user(time, controller.command, memory, time, sensed)
     if not isinstance(made, tuple) or len(made) != 2 or not isinstance(made[1], Command):
         raise PhistarError(f"At t = {time:.6g} s the controller gives {made!r:.100}, not its memory and a Command.")
     return made

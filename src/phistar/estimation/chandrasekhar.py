@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.links.values import congruent_inward, inward, mirrored
+from phistar.backends.links.values import congruent_inward, inward, mirror_upper
 from phistar.backends.traces.trace import Tape, finish
 from phistar.errors import ModelError
 from phistar.estimation.state_space import StateSpace, state_space
@@ -104,7 +104,7 @@ def _step(across: Any, D: Any, L: Any, N: Any, seen: Any) -> tuple[Any, Any, Any
     wider = D + np.matmul(seen, weighted)
     across = across + np.matmul(L, weighted)
     gain = across / wider
-    N = mirrored(N + np.matmul(weighted / D, np.swapaxes(weighted, -1, -2)))
+    N = mirror_upper(N + np.matmul(weighted / D, np.swapaxes(weighted, -1, -2)))
     return across, wider, gain, L - np.matmul(gain, seen), N
 
 
@@ -150,16 +150,16 @@ def operations_per_link(rank: int, armature: bool = False) -> dict[str, int]:
     H(I − GH)L = 0 are known, and not counted."""
     tape = Tape()
     rotation, offset, noise = _fresh(tape, 3, 3), _fresh(tape, 3), _fresh(tape, 1)[0]
-    P, M = mirrored(_fresh(tape, 6, 6)), mirrored(_fresh(tape, 6, 6))
+    P, M = mirror_upper(_fresh(tape, 6, 6)), mirror_upper(_fresh(tape, 6, 6))
     axis = 2
     gain = P[:, [axis]] / (P[axis, axis] + noise if armature else P[axis, axis])
-    updated = mirrored(P - np.matmul(gain, P[[axis]]))
-    L, N = _fresh(tape, 6, rank), mirrored(_fresh(tape, rank, rank))
+    updated = mirror_upper(P - np.matmul(gain, P[[axis]]))
+    L, N = _fresh(tape, 6, rank), mirror_upper(_fresh(tape, rank, rank))
     across, D, own, left, N = _step(_fresh(tape, 6, 1), _fresh(tape, 1, 1), L, N, L[[axis]])
     if not armature:
         updated[axis, :] = updated[:, axis] = left[axis] = 0.0
         gain, own, across = (np.delete(x, axis, axis=0) for x in (gain, own, across))  # G there is 1, PH* is D
-    riccati = [gain, mirrored(congruent_inward(rotation, offset, updated) + M)]
+    riccati = [gain, mirror_upper(congruent_inward(rotation, offset, updated) + M)]
     factors = [across, D, own, inward(rotation, offset, left), N]
     counted = {"riccati": riccati, "chandrasekhar": factors}
     return {name: finish(tape, [x for y in blocks for x in y.flat]).operations for name, blocks in counted.items()}

@@ -21,8 +21,8 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.errors import PhistarError, ShapeError
 from phistar.estimation.free_body import FreeBody
-from phistar.estimation.sighted_body import accelerations, corrected, off
-from phistar.estimation.sigma_points import carried, slopes, small_displacements
+from phistar.estimation.sighted_body import accelerations, correct, off
+from phistar.estimation.sigma_points import propagate_covariance, slopes, small_displacements
 from phistar.short_repr import short_repr
 
 ERRORS = 14
@@ -134,7 +134,7 @@ class PoseFilter:
 
     def start(self, pose: Any, t: float = 0.0) -> PoseEstimate:
         """The estimate at the first sighting: there, at rest as far as is known."""
-        place, turn = _sighted(pose)
+        place, turn = _check_sighting(pose)
         batch, nothing = place.shape[:-1], np.zeros(place.shape)
         unit = np.broadcast_to(np.eye(3), turn.shape)
         six = np.broadcast_to([1.0, 0.0, 1.0, 0.0, 0.0, 1.0], (*batch, 6))
@@ -158,15 +158,15 @@ class PoseFilter:
         def ends(displaced: np.ndarray) -> np.ndarray:
             return after.away(self.flow(estimate.moved(displaced), h))
 
-        shift, spread = carried(estimate.covariance, ends, self.method == "ukf")
+        shift, spread = propagate_covariance(estimate.covariance, ends, self.method == "ukf")
         return replace(after.moved(shift), t=float(t), covariance=spread + self._noise(h))
 
     def update(self, estimate: PoseEstimate, t: float, pose: Any) -> PoseEstimate:
         """The estimate after a sighting (…, 4, 4) at time t."""
         before = self.predict(estimate, t)
-        place, turn = _sighted(pose)
+        place, turn = _check_sighting(pose)
         seen, sizes = np.eye(6, ERRORS), np.repeat([self.position_noise, self.rotation_noise], 3)
-        step, spread, nis = corrected(before.covariance, seen, off(before.body, place, turn), sizes)
+        step, spread, nis = correct(before.covariance, seen, off(before.body, place, turn), sizes)
         nis = nis[..., 0]
         after, begin = replace(before.moved(step), covariance=spread, nis=nis), estimate.begin
         if begin is None or len(begin.sightings) + 2 > self.window:
@@ -174,9 +174,9 @@ class PoseFilter:
         begin = replace(begin, sightings=(*begin.sightings, (float(t), place, turn)))
         if not _is_due(len(begin.sightings)):
             return replace(after, begin=begin)
-        return self._fitted(self._fitted(begin, nis).begin or begin, nis)
+        return self._fit(self._fit(begin, nis).begin or begin, nis)
 
-    def _fitted(self, begin: Beginning, nis: np.ndarray) -> PoseEstimate:
+    def _fit(self, begin: Beginning, nis: np.ndarray) -> PoseEstimate:
         """The estimate at the last sighting from all of them, and the belief before."""
         step, spread, path = self._newton_step(begin)
         ahead, F = path[-1]
@@ -247,7 +247,7 @@ def _is_due(count: int) -> bool:
     return count <= 5 or int(np.log(count) / np.log(1.25)) > int(np.log(count - 1) / np.log(1.25))
 
 
-def _sighted(pose: Any) -> tuple[np.ndarray, np.ndarray]:
+def _check_sighting(pose: Any) -> tuple[np.ndarray, np.ndarray]:
     """Place and attitude of a sighting, checked."""
     found = np.asarray(pose, dtype=float)
     if found.shape[-2:] != (4, 4) or not np.isfinite(found).all():

@@ -17,9 +17,9 @@ from phistar.array_types import Array
 from phistar.dynamics import forward_dynamics
 from phistar.errors import InfeasibleError, PhistarError, ShapeError
 from phistar.estimation.sigma_points import (
-    carried,
     cross_covariance,
     moments,
+    propagate_covariance,
     sigma_points,
     slopes,
     small_displacements,
@@ -148,7 +148,7 @@ class RobotFilter:
             end = self._flow(estimate.moved(displaced), h, forces)
             return after.away(end.q, end.v)
 
-        shift, spread = carried(estimate.covariance, ends, self.method == "ukf")
+        shift, spread = propagate_covariance(estimate.covariance, ends, self.method == "ukf")
         return replace(after.moved(shift), t=float(t), covariance=spread + self._process(h))
 
     def update(self, estimate: RobotEstimate, t: float, y: Any, tau: Any = 0.0) -> RobotEstimate:

@@ -39,17 +39,17 @@ class Base(NamedTuple):
         return Base(axes, row[:3] - ago * row[10:13], row[7:10], row[10:13])
 
 
-def unpacked(packed: Any) -> Any:
+def unpack_covariance(packed: Any) -> Any:
     """The covariance (27, 27) of its upper triangle (378,)."""
     return packed[SQUARE]
 
 
-def packed(covariance: Any) -> Any:
+def pack_covariance(covariance: Any) -> Any:
     """The upper triangle (378,) of a covariance (27, 27)."""
     return covariance[UPPER]
 
 
-def propagated(body: FreeBody, P: Any, h: Any, noise: Any) -> tuple[FreeBody, Any]:
+def propagate(body: FreeBody, P: Any, h: Any, noise: Any) -> tuple[FreeBody, Any]:
     """Body and covariance a short h seconds later; `noise` (2,) are the spectral densities of other accelerations, m/s²
     and rad/s² per √Hz."""
     F = body.transition(h)
@@ -74,7 +74,7 @@ def off(body: FreeBody, place: Any, turn: Any) -> Any:
     return np.concatenate([place - body.place, turned], axis=-1)
 
 
-def sighted(body: FreeBody, P: Any, seen: Any, base: Base, noise: Any) -> tuple[FreeBody, Any, Any]:
+def update_by_sighting(body: FreeBody, P: Any, seen: Any, base: Base, noise: Any) -> tuple[FreeBody, Any, Any]:
     """Body and covariance after a sighting [xyz, quaternion, ω, v] (13,) from the base, as it changes in its axes, and
     the sighting's NIS; `noise` (4,) are its standard deviations: m, rad, rad/s, m/s."""
     R, w, axes = body.turn, body.spin, base.axes
@@ -89,11 +89,13 @@ def sighted(body: FreeBody, P: Any, seen: Any, base: Base, noise: Any) -> tuple[
     H[6:9, 6:9] = np.eye(3)
     H[9:12, 3:6], H[9:12, 9:12] = -skew(w), np.eye(3)
     sizes = np.concatenate([noise[k : k + 1] for k in (0, 0, 0, 1, 1, 1, 3, 3, 3, 2, 2, 2)])
-    step, P, nis = corrected(P, H, np.concatenate([pose, speed, spin]), sizes)
+    step, P, nis = correct(P, H, np.concatenate([pose, speed, spin]), sizes)
     return body.moved(step), P, nis
 
 
-def touched(body: FreeBody, P: Any, grips: Any, planned: Any, noise: tuple[float, float]) -> tuple[FreeBody, Any, Any]:
+def update_by_touch(
+    body: FreeBody, P: Any, grips: Any, planned: Any, noise: tuple[float, float]
+) -> tuple[FreeBody, Any, Any]:
     """Body and covariance after hands lie on faces, and NIS: `grips` (h, 4, 4) in the body's frame as it is believed,
     `planned` (h, 4, 4) where they are in it; `noise`: rad of a normal, m of a depth."""
     rows, errors, sizes = [], [], []
@@ -107,11 +109,11 @@ def touched(body: FreeBody, P: Any, grips: Any, planned: Any, noise: tuple[float
         depth = normal @ (where - wanted[:3, 3])
         errors += [*(across @ cross(normal, own[:3, 2])), depth]
         sizes += [noise[0], noise[0], noise[1]]
-    step, P, nis = corrected(P, np.concatenate(rows), np.array(errors), np.array(sizes))
+    step, P, nis = correct(P, np.concatenate(rows), np.array(errors), np.array(sizes))
     return body.moved(step), P, nis
 
 
-def corrected(P: Any, H: Any, e: Any, sizes: Any) -> tuple[Any, Any, Any]:
+def correct(P: Any, H: Any, e: Any, sizes: Any) -> tuple[Any, Any, Any]:
     """The errors (…, n) that an observation e = H δ + noise of standard deviations `sizes` tells of, their covariance
     (…, n, n) after it, and its NIS (…, 1)."""
     G = np.matmul(P, transposed(H))
@@ -129,5 +131,5 @@ def forecast(body: FreeBody, P: np.ndarray, seconds: float, noise: np.ndarray) -
     count = max(1, int(np.ceil(turning / LONGEST_STEP)))
     h = np.array([max(seconds, 0.0) / count])
     for _ in range(count):
-        body, P = propagated(body, P, h, noise)
+        body, P = propagate(body, P, h, noise)
     return float(np.linalg.eigvalsh(P[3:6, 3:6])[-1] ** 0.5), float(np.linalg.eigvalsh(P[:3, :3])[-1] ** 0.5)

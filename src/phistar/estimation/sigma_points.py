@@ -45,7 +45,7 @@ def moments(away: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return shift, spread + correction
 
 
-def carried(covariance: np.ndarray, ends: Any, unscented: bool) -> tuple[np.ndarray, np.ndarray]:
+def propagate_covariance(covariance: np.ndarray, ends: Any, unscented: bool) -> tuple[np.ndarray, np.ndarray]:
     """Shift of the mean (…, n) and covariance (…, n, n) after a flow that leads displacements (2n, …, n) to errors
     `ends(displacements)` about where the mean goes: at sigma points, or by F P F* with the flow's slopes."""
     if unscented:

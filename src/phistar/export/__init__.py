@@ -101,7 +101,7 @@ def export_c(
     ...     [path.name for path in ps.export_c(ps.gravity_load, ps.planar_chain(2), folder, name="weight")]
     ['weight.c', 'weight.h', 'weight_example.c', 'README.md']
     """
-    found, code = coded(function, model, frame, name, parameters, matrix, rows)
+    found, code = kernel_code(function, model, frame, name, parameters, matrix, rows)
     return write(Path(directory), c_files(Path(directory), found, code))
 
 
@@ -139,16 +139,16 @@ def export_wasm(
     ...     [path.name for path in ps.export_wasm(ps.gravity_load, ps.planar_chain(2), folder, name="weight")]
     ['weight.wasm', 'weight.mjs', 'weight_example.mjs']
     """
-    found, code = coded(function, model, frame, name, parameters, matrix, rows)
+    found, code = kernel_code(function, model, frame, name, parameters, matrix, rows)
     return write(Path(directory), web_files(found, code))
 
 
 def web_function(function: Quantity, model: Model, *, name: str) -> WebFunction:
     """A function of a robot for a page that holds it: the bytes of a module, and its loader's text."""
-    return loaded_module(coded(function, model, None, name, (), False, None)[1])
+    return loaded_module(kernel_code(function, model, None, name, (), False, None)[1])
 
 
-def coded(
+def kernel_code(
     function: Quantity,
     model: Model,
     frame: str | Sequence[str] | None,
@@ -168,7 +168,7 @@ def _step(step: Step) -> CTrace | CCall:
     if isinstance(step.work, Trace):
         return CTrace(step.work, step.slots, sizes)
     assert isinstance(step.work, RolledCall)
-    made = step.work.exported()
+    made = step.work.export()
     return CCall(step.slots, sizes, made.functions, made.tables, made.work)
 
 

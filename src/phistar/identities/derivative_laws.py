@@ -12,7 +12,7 @@ from phistar.operators.linearized import (
     ACCELERATION,
     PLACE,
     VELOCITY,
-    defined,
+    definition,
     force_bracket,
     partial,
     together,
@@ -106,7 +106,7 @@ def own_axes_do_not_turn_their_own_rate(s: Symbols) -> Equation:
 
 @law("SRW22", as_rule="never")
 def spatial_accelerations(s: Symbols) -> Equation:
-    return s.alpha, defined(s.alpha, s)
+    return s.alpha, definition(s.alpha, s)
 
 
 @law("EW21", as_rule="never")

@@ -14,7 +14,7 @@ from phistar.identities.graph_values import ONE, Apply, Blocks, Bracketed, Opera
 from phistar.identities.polynomial import Polynomial, expand, is_memoryless
 from phistar.operators.coefficients import ONE as UNIT
 from phistar.operators.coefficients import collect, times, without_zeros
-from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER, defined, is_narrow, together
+from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER, definition, is_narrow, together
 from phistar.operators.meanings import DIAGONALS
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.spaces import Space
@@ -166,7 +166,7 @@ def compound(symbol: Symbol) -> Node:
     from phistar.operators.symbols import Symbols
 
     if symbol.name in MADE:
-        return defined(symbol, Symbols().accelerated(symbol.of[0]))
+        return definition(symbol, Symbols().with_acceleration(symbol.of[0]))
     if symbol.name in ("C_f", "C_b", "rho"):
         s = Symbols(mass_symbol=symbol.of[0], siblings=BRANCHING in symbol.traits)
         return {"C_f": s.r_b @ s.q, "C_b": s.r @ s.q, "rho": s.r @ s.q @ s.r_b}[symbol.name]

@@ -77,7 +77,7 @@ class Law:
 
     def speaks_of(self, symbols: Symbols) -> bool:
         """Whether it composes with a Riccati set: laws of joint forces do not with one of links that move freely."""
-        if symbols.moved == TORQUES:
+        if symbols.axes_space == TORQUES:
             return True
         try:
             self.sides(symbols)

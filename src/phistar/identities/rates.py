@@ -17,7 +17,7 @@ from phistar.errors import StatementError
 from phistar.identities.derivative_laws import spatial_bias
 from phistar.identities.law import SENTENCES, Setting
 from phistar.identities.polynomial import letters
-from phistar.operators.linearized import BRACKETS, MADE, PARTIALS, defined, force_bracket, motion_bracket
+from phistar.operators.linearized import BRACKETS, MADE, PARTIALS, definition, force_bracket, motion_bracket
 from phistar.operators.nodes import (
     Adjoint,
     Identity,
@@ -215,7 +215,7 @@ class _Rate:
             turns = (motion_bracket("tilde", s.phi.T @ x @ self.along) for x in (symbol, s.Psi_dot))
             return next(turns) @ s.H.T + 2 * next(turns) @ s.Psi_dot
         if symbol.name in MADE:
-            return self(defined(symbol, s.accelerated(symbol.of[0])))
+            return self(definition(symbol, s.with_acceleration(symbol.of[0])))
         assert symbol.name == "B_v", symbol
         return self.coriolis(symbol.of[0])
 

@@ -259,7 +259,7 @@ def base_stops_psi(s: Symbols) -> Equation:
 
 @law("KJR92 §3.3, proof of eq. 59", as_rule="never")
 def base_kills_gain(s: Symbols) -> Equation:
-    any_to_moved = ANY_TO_FORCES if s.moved == FORCES else ANY_TO_TORQUES
+    any_to_moved = ANY_TO_FORCES if s.axes_space == FORCES else ANY_TO_TORQUES
     return s.K @ any_to_moved @ s.E.T, 0 * (s.K @ any_to_moved @ s.E.T)
 
 

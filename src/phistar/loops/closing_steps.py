@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.links.congruence import lever_terms
-from phistar.backends.links.values import bias_force, mirrored
+from phistar.backends.links.values import bias_force, mirror_upper
 from phistar.backends.rolled.block_calls import split_row
 from phistar.backends.traces.arrays import traced
 from phistar.loops.closure import relative_rows
@@ -199,9 +199,9 @@ def _eliminate_loops(how: Joining, x: Open, units: np.ndarray) -> tuple[Open, np
     scale = [x.compliance[i] * units[row] for i in range(how.closing) for row in how.own(i)]
     found = eliminated_rows(x.S[:c, :c], extra, scale)
     left = found.reduced
-    P, z = mirrored(x.P + left[:6, :6]), x.z + left[:6, 6 : 6 + w]
+    P, z = mirror_upper(x.P + left[:6, :6]), x.z + left[:6, 6 : 6 + w]
     C, g = x.C[c:] + left[6 + w :, :6], x.g[c:] + left[6 + w :, 6 : 6 + w]
-    S, counts = mirrored(x.S[c:, c:] - left[6 + w :, 6 + w :]), x.counts + np.array([found.rank, found.doubt])
+    S, counts = mirror_upper(x.S[c:, c:] - left[6 + w :, 6 + w :]), x.counts + np.array([found.rank, found.doubt])
     return Open(P, z, C, S, g, x.compliance[how.closing :], counts), found.forces
 
 
@@ -236,7 +236,9 @@ def _world_inertia(turn: np.ndarray, inertia: np.ndarray) -> np.ndarray:
     lever = skew(times(turn, inertia[1:4]))
     tensor = np.matmul(np.matmul(turn, inertia[4:].reshape(3, 3)), turn.T)
     corner = np.eye(3, dtype=object) * inertia[0]
-    return mirrored(np.concatenate([np.concatenate([tensor, lever], axis=1), np.concatenate([-lever, corner], axis=1)]))
+    return mirror_upper(
+        np.concatenate([np.concatenate([tensor, lever], axis=1), np.concatenate([-lever, corner], axis=1)])
+    )
 
 
 def _pass_joint(
@@ -256,9 +258,9 @@ def _pass_joint(
         own = sum((felt[i] * felt[i] + ELSEWHERE * size[i]) / units[i] for i in at)
         x.compliance[number] = x.compliance[number] + inverse * own
     push_part, felt_part, epsilon_part = push * inverse, felt * inverse, epsilon * inverse
-    x.P = mirrored(x.P - np.outer(push_part, push))
+    x.P = mirror_upper(x.P - np.outer(push_part, push))
     x.z, x.g = x.z + np.outer(push, epsilon_part), x.g + np.outer(felt, epsilon_part)
-    x.C, x.S = x.C - np.outer(felt_part, push), mirrored(x.S + np.outer(felt_part, felt))
+    x.C, x.S = x.C - np.outer(felt_part, push), mirror_upper(x.S + np.outer(felt_part, felt))
     return [push_part, felt_part, epsilon_part]
 
 
@@ -268,7 +270,7 @@ def _shift(x: Open, offset: np.ndarray) -> None:
     b, c = x.P[:3, 3:], x.P[3:, 3:]
     shifted = b + np.matmul(lever, c)
     top = np.concatenate([x.P[:3, :3] - lever_terms(b, shifted, lever), shifted], axis=1)
-    x.P = mirrored(np.concatenate([top, x.P[3:]]))
+    x.P = mirror_upper(np.concatenate([top, x.P[3:]]))
     x.z = np.concatenate([x.z[:3] + np.matmul(lever, x.z[3:]), x.z[3:]])
     x.C = np.concatenate([x.C[:, :3] + np.matmul(x.C[:, 3:], lever.T), x.C[:, 3:]], axis=1)
 

@@ -112,8 +112,8 @@ def _free_statements(tree: Model, frames: tuple[str, ...]) -> list[Statements]:
     """The statements of `_branched_motion`: branch by branch where frames stand on several, else the whole tree."""
     apart = branches(tree, frames)
     if sum(bool(branch.frames) for branch in apart) < 2:
-        return [compliant_motion.wanted(tree, frames)[0]]
-    return [(compliant_motion if x.frames else forward_dynamics).wanted(x.model, x.frames)[0] for x in apart]
+        return [compliant_motion.statements_for(tree, frames)[0]]
+    return [(compliant_motion if x.frames else forward_dynamics).statements_for(x.model, x.frames)[0] for x in apart]
 
 
 class Closing(NamedTuple):

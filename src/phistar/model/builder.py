@@ -259,7 +259,7 @@ class ModelBuilder:
         self._places.append(place)
 
 
-def rebuilt(
+def rebuild_model(
     model: Model,
     inertias: Mapping[str, Inertia],
     joints: Mapping[str, JointKind],

@@ -367,9 +367,9 @@ class Model(Value):
 
     def rerooted(self, body: str) -> "Rerooted":
         """The same free-flying robot with another body as its base, and the maps of q, v and accelerations to it."""
-        from phistar.model.rerooted import rerooted  # it changes models, so it cannot be imported above
+        from phistar.model.rerooted import reroot  # it changes models, so it cannot be imported above
 
-        return rerooted(self, body)
+        return reroot(self, body)
 
     def _with(self, **content: Any) -> "Model":
         return Model(**{field.name: getattr(self, field.name) for field in fields(self)} | content)
@@ -384,11 +384,11 @@ class Model(Value):
         placements: Mapping[str, Pose] | None = None,
     ) -> "Model":
         """A changed copy: inertias and placements by body name, joint kinds by joint name."""
-        from phistar.model.builder import rebuilt  # the builder makes models, so it cannot be imported above
+        from phistar.model.builder import rebuild_model  # the builder makes models, so it cannot be imported above
 
         model = self
         if inertias or joints or placements:
-            model = rebuilt(self, inertias or {}, joints or {}, placements or {})
+            model = rebuild_model(self, inertias or {}, joints or {}, placements or {})
         if name is not None and not name:
             raise ModelError("A model needs a name; it was given an empty one.")
         changes = {"name": name, "gravity": gravity}

@@ -115,7 +115,7 @@ class Rerooted:
         return twist, rate
 
 
-def rerooted(model: Model, name: str) -> Rerooted:
+def reroot(model: Model, name: str) -> Rerooted:
     """The model with the named body as its base; see Model.rerooted."""
     index = model.body_index(name)
     roots = [body for body in model.bodies if body.parent < 0]

@@ -20,7 +20,7 @@ import numpy as np
 
 from phistar.backends.code.c import CFunction
 from phistar.errors import FileError, PhistarError
-from phistar.export import coded
+from phistar.export import kernel_code
 from phistar.model import Model
 
 COMPILERS = ("cc", "gcc", "clang")
@@ -77,7 +77,7 @@ def export_fmu(
         raise FileError(f"An FMU is a file NAME.fmu; it was given {str(path)!r:.200}.")
     if rows is None and isinstance(getattr(function, "rows", None), Mapping):
         rows = dict(function.rows)
-    found, code = coded(function, model, frame, target.stem, parameters, False, rows)
+    found, code = kernel_code(function, model, frame, target.stem, parameters, False, rows)
     variables = _variables(code, model)
     source = _source(code, variables)
     token = hashlib.sha256(source.encode()).hexdigest()
@@ -88,9 +88,7 @@ def export_fmu(
         "modelDescription.xml": _description(code.name, f"{found.name} of {model.name}", token, variables),
         f"sources/{code.name}_fmu.c": source,
         "sources/buildDescription.xml": _build(code.name),
-        f"binaries/{MACHINES.get(machine, machine)}-{system}/{code.name}.{ending}": _compiled(
-            code.name, source, ending
-        ),
+        f"binaries/{MACHINES.get(machine, machine)}-{system}/{code.name}.{ending}": _compile(code.name, source, ending),
     }
     try:
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -140,7 +138,7 @@ def _source(code: CFunction, variables: Sequence[Variable]) -> str:
     return "\n".join([own.replace(f"\nvoid {code.name}(", f"\nstatic void {code.name}("), *lines, fmi])
 
 
-def _compiled(name: str, source: str, ending: str) -> bytes:
+def _compile(name: str, source: str, ending: str) -> bytes:
     compiler = next((found for each in COMPILERS if (found := shutil.which(each))), None)
     if compiler is None:
         raise PhistarError(f"An FMU needs a C compiler to be made; none of {', '.join(COMPILERS)} is on this machine.")

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.control.sampled import SampledController, Switch, commanded, period_of
+from phistar.control.sampled import SampledController, Switch, next_command, period_of
 from phistar.errors import PhistarError, ShapeError
 
 COARSE = 0.0005  # s before its time that a sleep ends: what is left is waited for by looking at the clock
@@ -172,7 +172,7 @@ class _Loop:
                 continue
             silent, arrived = 0, self.clock()
             try:
-                memory, command = commanded(self.controller, memory, t, sensed)
+                memory, command = next_command(self.controller, memory, t, sensed)
             except PhistarError as error:
                 return str(error), True
             if not np.isfinite(command.tau).all():

@@ -179,7 +179,7 @@ MADE = ("alpha", "Psi_ddot")
 """Symbols that stand for a few others."""
 
 
-def defined(symbol: Symbol, s: Linearized) -> Node:
+def definition(symbol: Symbol, s: Linearized) -> Node:
     """Definition of a compound symbol in terms of others."""
     if symbol.name == "alpha":
         return s.phi.T @ (s.H.T @ symbol.of[0] + s.Psi_dot @ s.v + s.E.T @ s.a_g)

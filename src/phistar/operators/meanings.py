@@ -91,7 +91,7 @@ def _part(name: str, source: Space, target: Space, of: tuple[Node, ...], symmetr
     return Symbol(name, source, target, _SYMMETRIC if symmetric else _MEMORYLESS, of)
 
 
-def _called(function: str, source: Space, target: Space, *vectors: Node) -> Symbol:
+def _function_symbol(function: str, source: Space, target: Space, *vectors: Node) -> Symbol:
     """A memoryless function of vectors as a letter."""
     return Symbol(function, source, target, frozenset({"memoryless", PRIMITIVE}), vectors)
 
@@ -108,7 +108,7 @@ def riccati(s: Symbols) -> tuple[Equation, ...]:
     """KJR92 eq. 37 with armature and rotors: P = ℰφP⁺ℰφ* + M, D = HPH* + A, G = (PH* + S)D⁻¹, P⁺ = P − GDG*."""
     p_plus = _part("P⁺", MOTIONS, FORCES, s.pair, True)
     carried = (s.P, s.M + s.E_phi @ p_plus @ s.E_phi.T)
-    if s.moved == FORCES:  # H = I: P − GDG* = GA, which is shorter where A is at hand
+    if s.axes_space == FORCES:  # H = I: P − GDG* = GA, which is shorter where A is at hand
         update = s.G @ s.A if isinstance(s.A, Symbol) else s.P - s.G @ s.P
         return carried, (s.D, s.P + s.A), (s.D.inv, s.D.inv), (s.G, s.P @ s.D.inv), (p_plus, update)
     u = _part("U", RATES, FORCES, s.pair)
@@ -133,7 +133,7 @@ def riccati_joseph(s: Symbols) -> tuple[Equation, ...]:
 
 def omega(s: Symbols) -> tuple[Equation, ...]:
     """KJR92 eq. 58, Ω(k) = ψ*Ω(p)ψ + H*D⁻¹H with Δ⁺ = φ*Ω(p)φ: Δ⁺ − H*ω* − ωH + H*(G*ω + D⁻¹)H, ω = Δ⁺G."""
-    w = _part("ω", s.moved, MOTIONS, s.pair)
+    w = _part("ω", s.axes_space, MOTIONS, s.pair)
     core = s.G.T @ w + s.D.inv
     return (
         (s.Delta, s.E_phi.T @ s.Omega @ s.E_phi),
@@ -212,12 +212,12 @@ def axes_carried(s: Symbols) -> tuple[Equation, ...]:
 
 def axes_turned(s: Symbols) -> tuple[Equation, ...]:
     """Ψ́ = 2Ψ̇ + [H*θ̇]~H*."""
-    return ((s.Psi_prime, 2 * s.Psi_dot + _called("own_bracket", RATES, MOTIONS, s.v)),)
+    return ((s.Psi_prime, 2 * s.Psi_dot + _function_symbol("own_bracket", RATES, MOTIONS, s.v)),)
 
 
 def coriolis(s: Symbols) -> tuple[Equation, ...]:
     """𝓑 (EW21), linear in M."""
-    block = _called("coriolis_block", MOTIONS, FORCES, s.V)
+    block = _function_symbol("coriolis_block", MOTIONS, FORCES, s.V)
     parts = s.M.terms if isinstance(s.M, Sum) else ((1, s.M),)
     if any(part is not Symbols().M for _, part in parts):
         raise StatementError("𝓑 is made from the links' own masses M, or multiples of them.")

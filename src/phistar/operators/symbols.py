@@ -97,7 +97,7 @@ class Symbols(Vectors, TwoWay, Linearized):
         (RJK91 §6). With it the noise of the filter is correlated; the zero operator where there is none."""
         if self.rotor_symbol is not None:
             return self.rotor_symbol
-        return ROTOR if self.rotors else zero(self.moved.dual, FORCES)
+        return ROTOR if self.rotors else zero(self.axes_space.dual, FORCES)
 
     @property
     def B(self) -> Symbol:
@@ -132,7 +132,7 @@ class Symbols(Vectors, TwoWay, Linearized):
         return self.axes_symbol
 
     @property
-    def moved(self) -> Space:
+    def axes_space(self) -> Space:
         """What `axes` map forces to: Torques, or Forces."""
         return TORQUES if self.axes.codomain is None else self.axes.codomain
 
@@ -142,15 +142,15 @@ class Symbols(Vectors, TwoWay, Linearized):
 
     @property
     def D(self) -> Symbol:
-        return self.riccati("D", self.moved.dual, self.moved, _POSITIVE)
+        return self.riccati("D", self.axes_space.dual, self.axes_space, _POSITIVE)
 
     @property
     def G(self) -> Symbol:
-        return self.riccati("G", self.moved, FORCES, _MEMORYLESS)
+        return self.riccati("G", self.axes_space, FORCES, _MEMORYLESS)
 
     @property
     def K(self) -> Symbol:
-        return self.riccati("K", self.moved, FORCES, _STRICT)
+        return self.riccati("K", self.axes_space, FORCES, _STRICT)
 
     @property
     def psi(self) -> Symbol:
@@ -168,7 +168,7 @@ class Symbols(Vectors, TwoWay, Linearized):
     def D_root(self) -> Symbol:
         """D^½, Rates → Normal: the triangular block of each joint with D = (D^½)*D^½, of one dof the square root. The
         residuals are ν = D^½(I + HφK)*θ̇, the innovations ε = D^{-½}*(I − HψK)T (RJK91 §6)."""
-        return self.riccati("D_root", self.moved.dual, NORMAL, _MEMORYLESS)
+        return self.riccati("D_root", self.axes_space.dual, NORMAL, _MEMORYLESS)
 
     @property
     def D_dot(self) -> Symbol:
@@ -262,7 +262,7 @@ class Symbols(Vectors, TwoWay, Linearized):
     @property
     def mass(self) -> Symbol:
         """The mass matrix ℳ, armature included; HφMφ*H* + A by law (RJK91 eq. 3)."""
-        return Symbol("mass", self.moved.dual, self.moved, frozenset({"symmetric", "positive"}), self.pair)
+        return Symbol("mass", self.axes_space.dual, self.axes_space, frozenset({"symmetric", "positive"}), self.pair)
 
     @property
     def J(self) -> Symbol:
@@ -302,7 +302,7 @@ class Symbols(Vectors, TwoWay, Linearized):
         spin = zero(armature.domain, FORCES) if spin is None else spin
         return replace(self, mass_symbol=mass, armature_symbol=armature, rotor_symbol=spin, axes_symbol=axes)
 
-    def accelerated(self, acceleration: Node) -> Symbols:
+    def with_acceleration(self, acceleration: Node) -> Symbols:
         """The same symbols with θ̈ as the statement gives it."""
         return replace(self, acceleration_symbol=acceleration)
 

@@ -42,7 +42,7 @@ class Constraint:
         object.__setattr__(self, "lower", np.clip(lower, -BEYOND, BEYOND))
         object.__setattr__(self, "upper", np.clip(upper, -BEYOND, BEYOND))
 
-    def fitted(self, model: Model, controls: int) -> Constraint:
+    def fit_bounds(self, model: Model, controls: int) -> Constraint:
         """The same with bounds of every entry that g has for a robot."""
         state = model.neutral(), np.zeros(model.nv), np.zeros(controls)
         try:

@@ -62,7 +62,7 @@ class Problem:
         return self.actuation.shape[1]
 
     @cached_property
-    def bounded(self) -> bool:
+    def is_bounded(self) -> bool:
         """Whether any control has bounds."""
         return bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
 
@@ -251,7 +251,7 @@ def problem(
     matrix, names = _actuation(robot, actuated) if plant is None else _commands(plant, actuated)
     low, high = command_ranges(plant) if plant and limits is None else _bounds(robot, matrix, names, limits)
     lists = _as_tuple(running, Cost), _as_tuple(terminal, Cost)
-    held = _fitted(constraints, robot, names), _fitted(terminal_constraints, robot, names)
+    held = _fit_constraints(constraints, robot, names), _fit_constraints(terminal_constraints, robot, names)
     if not (lists[0] or lists[1]):
         raise PhistarError("A problem without costs has no best motion; give running or terminal costs.")
     return Problem(robot, *start, _lengths(dt, steps), *lists, *held, matrix, low, high, passive, plant)
@@ -286,9 +286,9 @@ def _as_tuple(given: Any, kind: type) -> tuple[Any, ...]:
     return items
 
 
-def _fitted(given: Any, model: Model, controls: Sequence[str]) -> tuple[Constraint, ...]:
+def _fit_constraints(given: Any, model: Model, controls: Sequence[str]) -> tuple[Constraint, ...]:
     """Constraints with a bound for every entry."""
-    return tuple(each.fitted(model, len(controls)) for each in _as_tuple(given, Constraint))
+    return tuple(each.fit_bounds(model, len(controls)) for each in _as_tuple(given, Constraint))
 
 
 def _lengths(dt: Any, steps: int | None) -> np.ndarray:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from phistar.backends.code.native import Arrays
-from phistar.backends.native_door import bound
+from phistar.backends.native_door import bind_call
 from phistar.optimize.noisy_loop import GROUP
 
 ITEMS, STEPS, CONTROLS = 1, 1, 1  # groups of pairs, and steps and controls of each; given when loops are compiled
@@ -143,8 +143,8 @@ class NoisePool:
 
     @cached_property
     def _draw(self) -> Callable[[], None]:
-        return bound((turn, draw), self.arrays, self._constants)
+        return bind_call((turn, draw), self.arrays, self._constants)
 
     @cached_property
     def _average(self) -> Callable[[], None]:
-        return bound((correlate, average), self.arrays, self._constants)
+        return bind_call((correlate, average), self.arrays, self._constants)

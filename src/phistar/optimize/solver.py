@@ -71,20 +71,20 @@ class Iterate:
         self.cost = cost
         problem.transition.linear(self.q[:-1], self.v[:-1], self.u, problem.h, sweep)
         sweep.vector("c")[:] = self.gaps
-        if problem.bounded:
+        if problem.is_bounded:
             sweep.vector("low")[:], sweep.vector("high")[:] = problem.low - self.u, problem.high - self.u
 
     def direction(self) -> tuple[float, float] | None:
         """Σ slope and ½Σ curvature of the cost along the step, after the sweep; None where no regularization helps."""
         sweep = self.sweep
         while True:
-            failed = sweep.backward(self.problem.bounded, self.shift)
+            failed = sweep.backward(self.problem.is_bounded, self.shift)
             if failed is None and np.isfinite(sweep.vector("p")[0]).all():
                 break
             if not self.stiffen():
                 return None
         if self.widest <= CLOSED:  # the sweep has summed it up on its way
-            return sweep.slope, 0.5 * sweep.curvature(self.problem.bounded)
+            return sweep.slope, 0.5 * sweep.curvature(self.problem.is_bounded)
         sweep.forward()
         x, u = sweep.vector("x"), sweep.vector("u")
         slope = float(np.vdot(sweep.vector("q"), x) + np.vdot(sweep.vector("r"), u))
@@ -98,7 +98,7 @@ class Iterate:
         """The dynamics' own curvature too, where the optimum is near and it leaves the Hessians positive."""
         if self.history and self.history[-1].expected <= NEAR * abs(self.cost) and self.widest <= CLOSED:
             add_curvature(self.problem, self.q[:-1], self.v[:-1], self.u)
-            if self.sweep.backward(self.problem.bounded, self.shift) is not None:
+            if self.sweep.backward(self.problem.is_bounded, self.shift) is not None:
                 self.approximate()
 
     def stiffen(self) -> bool:

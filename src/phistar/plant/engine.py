@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.machine.jit import host
-from phistar.backends.native_door import bound
+from phistar.backends.native_door import bind_call
 from phistar.constraints import columns as c
 from phistar.contact.surface import Surface
 from phistar.geometry import shape_columns as s
@@ -106,7 +106,7 @@ class Engine:
 
     def bind(self) -> None:
         t = self.tables
-        self.serve, self.batch = bound(self._loops, t, {}, self.checked), t["batch"]
+        self.serve, self.batch = bind_call(self._loops, t, {}, self.checked), t["batch"]
         self.q, self.v, self.force = t["q"], t["rates"], t["force"]
         self.counts, self.numbers = t["counts"], t["numbers"]
 
@@ -183,7 +183,7 @@ class Engine:
             self._lanes.run(table)
         else:
             self.batch[LANES] = 1
-            bound(self._loops, table, {}, self.checked)()
+            bind_call(self._loops, table, {}, self.checked)()
             self.check()
 
     @property

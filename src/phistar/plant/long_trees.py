@@ -48,7 +48,7 @@ def has_long_kernels(model: Model) -> bool:
     """Whether a tree has kernels that run link by link."""
     if has_wide_links(model) or not model.nv:
         return False
-    return compile_rolled(force_response.wanted(with_motors(model), ())[0]) is not None
+    return compile_rolled(force_response.statements_for(with_motors(model), ())[0]) is not None
 
 
 class LongTrees:
@@ -59,7 +59,7 @@ class LongTrees:
         self.table, self.kept = table, list[KernelCall]()
         sizes = [model.nv for _, model, _, _ in trees]
         unknowns = sum(int(x) for x in table["nodes"][:, c.OWN])
-        kernels = [compile_rolled(force_response.wanted(with_motors(model), ())[0]) for _, model, _, _ in trees]
+        kernels = [compile_rolled(force_response.statements_for(with_motors(model), ())[0]) for _, model, _, _ in trees]
         lengths = [constants_of(kernel.function).size for kernel in kernels if kernel]
         _make(table, trees, sizes, sum(lengths))
         at = {"column": 0, "factor": 0, "span": unknowns, "constant": 0, "list": 0, "rows": len(table["row_jacobian"])}
@@ -97,7 +97,7 @@ class LongTrees:
         table, own, n = self.table, self._own(node), model.nv
         q, ahead = self._q(model, place), table["tree_next"][place : place + model.nq]
         block = int(table["nodes"][node, c.BLOCK])
-        wanted = [each.wanted(model, ())[0] for each in (joint_momentum, bias, gravity_load)]
+        wanted = [each.statements_for(model, ())[0] for each in (joint_momentum, bias, gravity_load)]
         momentum, biased, weight = (compile_rolled(each) or executor(each) for each in wanted)
         given, made = (table[name][TURNED * own.start : TURNED * own.stop] for name in ("mass_given", "mass_made"))
         given, made = given.reshape(TURNED, n), made.reshape(TURNED, n)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernel_calls import KernelCall, kernel_call, python_call
-from phistar.backends.native_door import bound
+from phistar.backends.native_door import bind_call
 from phistar.constraints import columns as c
 from phistar.derivatives import inverse_derivatives_kernel
 from phistar.geometry.place_changes import PLACE_CHANGE, VARYING, place_change_loops
@@ -44,7 +44,7 @@ class StepTangents:
             self.own["tangent_calls"] = np.zeros((1, 2), np.int64)
         doubled = {f"{name}_d": np.zeros_like(table[name]) for name in VARYING}
         extra = {"place_changes": np.zeros((len(table["contacts"]), PLACE_CHANGE)), "direction": np.zeros(2, np.int64)}
-        self.call = bound((*place_change_loops(), *TANGENTS), table | doubled | extra | self.own, {})
+        self.call = bind_call((*place_change_loops(), *TANGENTS), table | doubled | extra | self.own, {})
         self.made_for = table["contacts"]
         self.system = self.own["system"].reshape(self.rates, self.rates)
         self.sides = self.own["sides"].reshape(self.rates, self.columns)

@@ -12,9 +12,9 @@ from phistar.control.sampled import (
     SampledController,
     SampledFunction,
     Switch,
-    asked,
-    commanded,
+    call_user,
     is_sampled,
+    next_command,
     period_of,
 )
 from phistar.dynamics import jacobian
@@ -51,7 +51,7 @@ class Driving:
         uneven = self.period is not None and abs(self.period - timing.sample) > 1e-9 * timing.sample
         if late and timing.step is None and (uneven or self.law is not None or self.outside.acts):
             raise PhistarError(f"The actuator '{late[0]}' acts late, which needs steps of one length: step = ….")
-        self.memory = None if self.controller is None else asked(0.0, self.controller.start)
+        self.memory = None if self.controller is None else call_user(0.0, self.controller.start)
         self.values, self.command = np.zeros(self.commands.count), Command(np.zeros(0))
         self.clipped: int | None = None if self.controller is None else 0  # of a law there are no samples to count
         self.switches: list[Switch] = []
@@ -67,7 +67,7 @@ class Driving:
         time, sensed = moment.time, dict(readings) if self.sees_readings else {}
         if self.sees_state:
             sensed = {"q": moment.state.q, "v": moment.state.v} | sensed
-        made = commanded(self.controller, self.memory, time, sensed)
+        made = next_command(self.controller, self.memory, time, sensed)
         _check_facts(made[1].facts, time)
         self.memory, self.command = made
         self.hold(self.command.tau, time)
@@ -86,7 +86,7 @@ class Driving:
 
     def into(self, session: Session, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Give a session the command and the outer forces of its next step."""
-        values = self.values if self.law is None else self._command(asked(t, self.law, t, q, v), t)
+        values = self.values if self.law is None else self._command(call_user(t, self.law, t, q, v), t)
         session.push(values, self.outside.forces(t, q), self.step or self.sample_time, t)
 
     @property
@@ -103,7 +103,7 @@ class Driving:
         values = self.values
         if self.law is not None:
             t, (q, v, *_) = moment.time, moment.state
-            values = self._command(asked(t, self.law, t, q, v), t)
+            values = self._command(call_user(t, self.law, t, q, v), t)
         return self.commands.forces(values)
 
 

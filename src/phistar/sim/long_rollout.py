@@ -72,7 +72,7 @@ class LongRollout:
         self.acting = acting(model.tree) if self.plan is not None else {}
 
     def _plan(self) -> Plan | None:
-        wanted = forward_dynamics.wanted(self.model, ())[0]
+        wanted = forward_dynamics.statements_for(self.model, ())[0]
         return rolled_plan(in_fewest_operations(wanted) if has_wide_links(self.model) else wanted)
 
     def function(self, target: Target, lanes: int | None) -> Any:

@@ -30,7 +30,7 @@ def is_written(model: Model) -> bool:
         return is_wide_written(model)
 
     def count() -> bool:
-        operations = fewest_operations(forward_dynamics.wanted(model, ())[0])
+        operations = fewest_operations(forward_dynamics.statements_for(model, ())[0])
         return operations is not None and is_rollout_written(operations)
 
     return model.kept("rollout is written", count)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.control.sampled import SampledController, asked, commanded, period_of
+from phistar.control.sampled import SampledController, call_user, next_command, period_of
 from phistar.errors import PhistarError
 
 MOST_SAMPLES = 10_000_000
@@ -17,7 +17,7 @@ class Held:
 
     def __init__(self, controller: SampledController[Any]) -> None:
         self.controller, self.period = controller, period_of(controller)
-        self.memory, self.tau = asked(0.0, controller.start), np.zeros(0)
+        self.memory, self.tau = call_user(0.0, controller.start), np.zeros(0)
         self.history: list[tuple[float, np.ndarray]] = []
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -25,7 +25,7 @@ class Held:
 
     def sample(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Ask what to do from t on, in the state q (nq,), v (nv,)."""
-        self.memory, command = commanded(self.controller, self.memory, t, {"q": q.copy(), "v": v.copy()})
+        self.memory, command = next_command(self.controller, self.memory, t, {"q": q.copy(), "v": v.copy()})
         self.tau = command.tau
         self.history.append((t, np.asarray(command.tau, dtype=float)))
 

@@ -51,7 +51,7 @@ class StationKeeping:
             raise ModelError("Station keeping needs a period above 0 s and gains of 0 or more.")
         self.thrusters, self.period = thrusters, period
         self.attitude_gains, self.station_gains = tuple(attitude_gains), tuple(station_gains)
-        self.body, self.craft = bodies[0], _carried(model, bodies[0])
+        self.body, self.craft = bodies[0], _connected_bodies(model, bodies[0])
         self._check_reach(model)
         self._before, self._due = np.inf, 0.0
         self._start: tuple[Array, Array, Array] | None = None
@@ -113,7 +113,7 @@ class StationKeeping:
         return center, mass, masses @ speeds, spin, tensor
 
 
-def _carried(model: Model, body: int) -> Any:
+def _connected_bodies(model: Model, body: int) -> Any:
     """Numbers of all bodies that hang together with a body: those of its root."""
     root = body
     while model.parents[root] >= 0:

@@ -79,7 +79,7 @@ class StepLinks(ChainLinks):
         else:
             known = {"D": matrix, "X": x, "d": at.place("step")}
             used = [(known[name] if name in known else at.place(name)).start for name in self._arrays_used]
-            good = tiles.code.called(I1, STOPS[-1].__name__, *used)
+            good = tiles.code.result_of(I1, STOPS[-1].__name__, *used)
         tiles.product(to, inverse, x, (self.m, columns, self.m))
         if self.bounded:
             with tiles.code.loop(0, self.m, some=True) as i:

@@ -120,7 +120,7 @@ class _Shown:
     name: str = ""
 
     @property
-    def grouped(self) -> str:
+    def in_brackets(self) -> str:
         return f"({self.text})" if self.is_sum else self.text
 
 
@@ -156,33 +156,33 @@ class _Text(Domain):
         return _Shown(f"{shown_name(name)}(k)", name=name)
 
     def product(self, left: _Shown, right: _Shown, term: Times, at: str, half: bool) -> _Shown:
-        return _Shown(f"{left.grouped} {right.grouped}")
+        return _Shown(f"{left.in_brackets} {right.in_brackets}")
 
     def total(self, terms: Terms, half: bool) -> _Shown:
         shown = "" if terms else "0"
         for c, x in terms:
             size = "" if abs(c) == 1 else f"{abs(c)}·"
             shown += (" − " if c < 0 else " + ") if shown else "−" if c < 0 else ""
-            shown += size + x.grouped
+            shown += size + x.in_brackets
         return _Shown(shown, is_sum=True)
 
     def transpose(self, x: _Shown) -> _Shown:
         return _Shown(f"{x.name}*{x.text.removeprefix(x.name)}" if x.name else f"({x.text})*")
 
     def invert(self, x: _Shown) -> _Shown:
-        return _Shown(f"{x.grouped}⁻¹")
+        return _Shown(f"{x.in_brackets}⁻¹")
 
     def divide(self, x: _Shown, matrix: _Shown) -> _Shown:
-        return _Shown(f"{x.grouped} {matrix.grouped}⁻¹")
+        return _Shown(f"{x.in_brackets} {matrix.in_brackets}⁻¹")
 
     def apply(self, function: str, arguments: list[_Shown], at: str) -> _Shown:
-        return _Shown(PRIMITIVES[function].shown([x.text for x in arguments]))
+        return _Shown(PRIMITIVES[function].show([x.text for x in arguments]))
 
     def operator(self, name: str, transposed: bool, x: _Shown) -> _Shown:
-        return _Shown(f"{name.removesuffix('_task')}{'*' if transposed else ''} {x.grouped}")
+        return _Shown(f"{name.removesuffix('_task')}{'*' if transposed else ''} {x.in_brackets}")
 
     def solve(self, matrix: _Shown, right: _Shown, symmetric: bool) -> _Shown:
-        return _Shown(f"SOLVE: {matrix.grouped}⁻¹ {right.grouped}")
+        return _Shown(f"SOLVE: {matrix.in_brackets}⁻¹ {right.in_brackets}")
 
     def move(self, term: Term, at: str) -> _Shown:
         match term:

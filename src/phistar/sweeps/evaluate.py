@@ -115,7 +115,7 @@ class Domain(ABC):
         """X⁻¹y."""
         raise NotImplementedError(type(self).__name__)
 
-    def paired(self, terms: tuple[tuple[Fraction, Term], ...], at: Any) -> list[tuple[Fraction, tuple[Call, Any]]]:
+    def pair_terms(self, terms: tuple[tuple[Fraction, Term], ...], at: Any) -> list[tuple[Fraction, tuple[Call, Any]]]:
         """Terms of a sum that this domain evaluates two at a time, by `together`."""
         return []
 
@@ -132,7 +132,7 @@ class Domain(ABC):
             case Times(left=left, right=right):
                 return self.product(self.value(left, at), self.value(right, at), term, at, half)
             case Plus(terms=terms):
-                pairs = self.paired(terms, at)
+                pairs = self.pair_terms(terms, at)
                 done = {inner for _, pair in pairs for inner in pair}
                 apart = [(c, self.value(inner, at, half)) for c, inner in terms if inner not in done]
                 return self.total([*((c, self.together(*pair, at)) for c, pair in pairs), *apart], half)

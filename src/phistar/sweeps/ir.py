@@ -379,11 +379,11 @@ ZERO = Plus(())
 @cache
 def fields_at_link(term: Term) -> frozenset[str]:
     """Names that must be known at this link first."""
-    own = {term.name} if isinstance(term, Field) else _implied(term)
+    own = {term.name} if isinstance(term, Field) else _implicit_fields(term)
     return frozenset(own).union(*map(fields_at_link, subterms(term)))
 
 
-def _implied(term: Term) -> frozenset[str]:
+def _implicit_fields(term: Term) -> frozenset[str]:
     """Where a link is (X) must be known to go between its axes and the world's."""
     at_frames = isinstance(term, Call) and term.function == "bias_acceleration_at_frames"
     return frozenset({"X"} if at_frames or isinstance(term, FromTask | ToTask) or term is Data("BUB*") else ())
@@ -396,4 +396,4 @@ def fields_anywhere(term: Term) -> frozenset[str]:
         return frozenset({term.matrix if isinstance(term, SolveStacked) else term.left, term.right})
     name, more = getattr(term, "name", None), getattr(term, "update", ())
     own = frozenset({name, *more} if isinstance(name, str) and not isinstance(term, Data | TaskOperator) else ())
-    return (own | _implied(term)).union(*(fields_anywhere(x) for x in subterms(term)))
+    return (own | _implicit_fields(term)).union(*(fields_anywhere(x) for x in subterms(term)))

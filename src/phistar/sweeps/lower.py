@@ -267,23 +267,23 @@ class Lowering:
             case Total(terms=terms):
                 return plus([(c, self.term(inner)) for c, inner in terms])
             case Apply(letter=letter, argument=argument):
-                return self.applied(letter, argument)
+                return self.apply(letter, argument)
             case Solve():
-                return self.solved(value)
+                return self.solve(value)
             case Pairing():
-                return self.paired(value)
+                return self.pair(value)
             case Bracketed(letter=letter) if symbol_of(letter).name == REGRESSOR:
                 return self.of_parameters(value)
             case Bracketed(letter=letter) if is_by_columns(symbol_of(letter)):
-                made, y = self.named(value.made_from), self.named(value.argument)
+                made, y = self.name_of(value.made_from), self.name_of(value.argument)
                 return ir.ToScalar(made, y) if isinstance(letter, Adjoint) else ir.Combined(made, y)
             case Bracketed(letter=letter, argument=argument):
-                return self.multiplied(letter, self.term(argument))
+                return self.multiply(letter, self.term(argument))
             case Blocks(node=node):
                 return self.block(node)
         raise AssertionError(value)
 
-    def solved(self, value: Solve) -> Term:
+    def solve(self, value: Solve) -> Term:
         if value.space.over in _FLAT:
             return ir.SolveFlat(self.term(value.matrix), self.term(value.argument), value.symmetric)
         for part in (value.matrix, value.argument):
@@ -304,41 +304,41 @@ class Lowering:
             return times(Field(known), Call("motion_in_body", (self.term(value.argument),)))
         return Call("force_of_body", (times(Transpose(Field(known)), self.term(value.argument)),))
 
-    def applied(self, letter: Node, argument: Value) -> Term:
+    def apply(self, letter: Node, argument: Value) -> Term:
         symbol, starred = symbol_of(letter), isinstance(letter, Adjoint)
         name = symbol.name
         if letter.domain is not None and letter.domain.over == "scalars":
             return vector_term(symbol, self.block)
         if name == "E_phi":
-            return ir.FromParent(self.named(argument)) if starred else ir.FromChildren(self.named(argument))
+            return ir.FromParent(self.name_of(argument)) if starred else ir.FromChildren(self.name_of(argument))
         if name in _BACK:
-            return _BACK[name][starred](self.named(argument))
+            return _BACK[name][starred](self.name_of(argument))
         if name == "B":
-            return ir.ToTask(self.named(argument)) if starred else ir.FromTask(self.named(argument))
+            return ir.ToTask(self.name_of(argument)) if starred else ir.FromTask(self.name_of(argument))
         if name == "E":
-            return ir.FromBase(self.named(argument)) if starred else ir.ToBase(self.named(argument))
+            return ir.FromBase(self.name_of(argument)) if starred else ir.ToBase(self.name_of(argument))
         if is_row_operator(symbol):
             gathers = letter.codomain is not None and letter.codomain.over in RANKS
-            return (regions.Gathered if gathers else regions.Spread)(name, starred, self.named(argument))
+            return (regions.Gathered if gathers else regions.Spread)(name, starred, self.name_of(argument))
         if name in ("Q", "U_task") or is_flat_operator(symbol):
             return ir.TaskOperator(name, starred, self.term(argument))
         if name == "U":
             return self.term(argument)
-        return self.multiplied(letter, self.term(argument))
+        return self.multiply(letter, self.term(argument))
 
-    def multiplied(self, letter: Node, y: Term) -> Term:
+    def multiply(self, letter: Node, y: Term) -> Term:
         """A block times y; X⁻¹y of a vector and a symmetric X is solved for."""
         if self.matrix or not is_solved_for(letter):
             return times(self.block(letter), y)
         return Transpose(ir.Divide(Transpose(y), self.block(symbol_of(letter))))
 
-    def paired(self, value: Pairing) -> Term:
+    def pair(self, value: Pairing) -> Term:
         """x*y: over the links or joints one product each, added up."""
         if value.vector.space.over in _FLAT:  # type: ignore[attr-defined]
             return times(Transpose(self.term(value.vector)), self.term(value.argument))
-        return ir.ToScalar(self.named(value.vector), self.named(value.argument))
+        return ir.ToScalar(self.name_of(value.vector), self.name_of(value.argument))
 
-    def named(self, value: Value) -> str:
+    def name_of(self, value: Value) -> str:
         if value not in self.names:
             self.store(value, self.name_for(value))
         return self.names[value]

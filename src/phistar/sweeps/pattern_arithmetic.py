@@ -20,7 +20,7 @@ def identity(size: int) -> Pattern:
     return [[int(i == j) for j in range(size)] for i in range(size)]
 
 
-def transposed(x: Pattern) -> Pattern:
+def transpose_pattern(x: Pattern) -> Pattern:
     return [list(row) for row in zip(*x, strict=True)]
 
 
@@ -112,7 +112,7 @@ class Tally:
     def congruent(self, x: Pattern) -> Pattern:
         """Rotate the three distinct 3×3 blocks, shift by the offset; symmetric blocks count their upper triangle."""
         a, b, c = ([row[j : j + 3] for row in x[i : i + 3]] for i, j in ((0, 0), (0, 3), (3, 3)))
-        back = transposed(ROTATION)
+        back = transpose_pattern(ROTATION)
         a2 = self.times(self.times(ROTATION, a), back, True)
         b2 = self.times(self.times(ROTATION, b), back)
         c2 = self.times(self.times(ROTATION, c), back, True)
@@ -120,7 +120,7 @@ class Tally:
         levers = [self.times(shifted, SKEW, True), self.times(b2, SKEW, True)]
         top = self.sum([(1, a2), *((1, lever) for lever in levers)], True)
         upper = [[*p, *q] for p, q in zip(top, shifted, strict=True)]
-        lower = [[*p, *q] for p, q in zip(transposed(shifted), c2, strict=True)]
+        lower = [[*p, *q] for p, q in zip(transpose_pattern(shifted), c2, strict=True)]
         return upper + lower
 
     def cross(self, a: Pattern, b: Pattern) -> Pattern:
@@ -131,7 +131,7 @@ class Tally:
         assert result is not None
         return result
 
-    def solved(self, matrix: Block, right: Block) -> Pattern:
+    def solve(self, matrix: Block, right: Block) -> Pattern:
         """Cholesky-like LDL*: the flat cost of a symmetric solve."""
         assert matrix is not None and right is not None
         m, c = len(matrix), len(right[0])
@@ -144,4 +144,4 @@ class Tally:
         if len(block) == 1:
             self.divides += 1
             return [[2]]
-        return self.solved(block, identity(len(block)))
+        return self.solve(block, identity(len(block)))

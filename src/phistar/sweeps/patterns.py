@@ -10,7 +10,7 @@ from phistar.operators.spaces import RANKS
 from phistar.sweeps import ir, regions
 from phistar.sweeps.evaluate import Domain, Terms, evaluate
 from phistar.sweeps.ir import Program, Statement, Sweep, Term
-from phistar.sweeps.pattern_arithmetic import MASS, Block, Count, Pattern, Tally, identity, transposed, zeros
+from phistar.sweeps.pattern_arithmetic import MASS, Block, Count, Pattern, Tally, identity, transpose_pattern, zeros
 from phistar.sweeps.primitives import PRIMITIVES
 
 
@@ -101,10 +101,10 @@ class _Chain(Domain):
         return _DATA[name] if name in _DATA else _own(name)
 
     def transpose(self, x: Block) -> Block:
-        return None if x is None else transposed(x)
+        return None if x is None else transpose_pattern(x)
 
     def divide(self, x: Block, matrix: Block) -> Block:
-        return None if x is None else transposed(self.tally.solved(matrix, transposed(x)))
+        return None if x is None else transpose_pattern(self.tally.solve(matrix, transpose_pattern(x)))
 
     def apply(self, function: str, arguments: list[Block], at: int) -> Block:
         return PRIMITIVES[function].count(self.tally, at, *arguments)
@@ -116,7 +116,7 @@ class _Chain(Domain):
         return x
 
     def solve(self, matrix: Block, right: Block, symmetric: bool) -> Pattern:
-        return self.tally.solved(matrix, right)
+        return self.tally.solve(matrix, right)
 
     def product(self, left: Block, right: Block, term: Any, at: int, half: bool) -> Block:
         return self.tally.times(left, right, half)
@@ -134,7 +134,11 @@ class _Chain(Domain):
                 return None if below is None else self.tally.congruent(below)
             case ir.CarriedChildren(name=name):
                 below = self.get(name, k + 1) if k + 1 < self.n else None
-                return None if below is None else transposed(self.tally.inward(transposed(self.tally.inward(below))))
+                return (
+                    None
+                    if below is None
+                    else transpose_pattern(self.tally.inward(transpose_pattern(self.tally.inward(below))))
+                )
             case ir.FromParent(name=name):
                 above = self.get(name, k - 1) if k > 0 else None
                 return None if above is None else self.tally.outward(above)
@@ -181,7 +185,7 @@ class _Chain(Domain):
                 return PRIMITIVES[function].count(self.tally, -1, self.fields[name])
             case ir.SolveStacked(matrix=matrix, right=right):
                 whole = [[x for b in self.fields[name] for x in (b or [[2]])] for name in (matrix, right)]
-                solved = self.tally.solved(*whole)
+                solved = self.tally.solve(*whole)
                 size = len(solved) // self.n
                 return [solved[size * k : size * k + size] for k in range(self.n)]
         raise AssertionError(term)
@@ -189,6 +193,6 @@ class _Chain(Domain):
     def dot(self, left: str, right: str) -> Pattern:
         found: Pattern = [[2]]
         for a, b in zip(self.fields[left], self.fields[right], strict=True):
-            found = self.tally.times(None if a is None else transposed(a), b) or found
+            found = self.tally.times(None if a is None else transpose_pattern(a), b) or found
         self.tally.adds += (self.n - 1) * len(found) * len(found[0])
         return [[2] * len(row) for row in found]

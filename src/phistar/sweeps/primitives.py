@@ -17,7 +17,7 @@ from phistar.sweeps.pattern_arithmetic import (
     Tally,
     rows,
     skew,
-    transposed,
+    transpose_pattern,
     zeros,
 )
 
@@ -30,7 +30,7 @@ class Primitive:
     text: str
     count: Callable[..., Block]
 
-    def shown(self, arguments: list[str]) -> str:
+    def show(self, arguments: list[str]) -> str:
         return self.text.format(*arguments)
 
 
@@ -148,7 +148,7 @@ def _turning(tally: Tally, k: int, block: Pattern, v: Pattern) -> Block:
     cross = [*[[*row, 0, 0, 0] for row in spin], *[[0, 0, 0, *row] for row in spin]]
     half = tally.times(cross, block)
     assert half is not None
-    return tally.sum([(1, half), (1, transposed(half))], True)
+    return tally.sum([(1, half), (1, transpose_pattern(half))], True)
 
 
 def _bias_force(tally: Tally, k: int, mass: Pattern, velocity: Pattern) -> Pattern:

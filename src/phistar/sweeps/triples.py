@@ -204,12 +204,12 @@ def lower_triples(nodes: Iterable[tuple[str, Node]], symbols: Symbols) -> Triple
         program = improve(program)
     made = program.result_names
 
-    def named(node: Node | None) -> str:
+    def name_of(node: Node | None) -> str:
         return "" if node is None else made[text(node)]
 
     def meetings(form: list[Together]) -> tuple[Meeting, ...]:
         return tuple(
-            Meeting(kind, c, tuple(Leg(w.axis, w.where, named(a), named(b)) for w, a, b in legs), named(mass))  # type: ignore[arg-type]
+            Meeting(kind, c, tuple(Leg(w.axis, w.where, name_of(a), name_of(b)) for w, a, b in legs), name_of(mass))  # type: ignore[arg-type]
             for kind, legs, mass, c in form
         )
 

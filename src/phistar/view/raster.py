@@ -7,7 +7,7 @@ from math import floor
 import numpy as np
 
 from phistar.backends.code.native import Arrays
-from phistar.backends.native_door import bound
+from phistar.backends.native_door import bind_call
 
 TRIANGLES, WIDTH, HEIGHT = range(3)  # `raster_sizes`
 EDGE = 1e-9  # how far outside a triangle a pixel's centre may lie, as a part of its weights
@@ -67,7 +67,7 @@ def nearest(flat: np.ndarray, depth: np.ndarray, width: int, height: int) -> tup
         "raster_owner": np.full(pixels, -1, np.int64),
         "raster_weight": np.zeros((pixels, 2)),
     }
-    bound((clamp, cover, cover_all), tables, {})()
+    bind_call((clamp, cover, cover_all), tables, {})()
     pixel = np.flatnonzero(tables["raster_owner"] >= 0)
     b, c = tables["raster_weight"][pixel].T
     return pixel, tables["raster_owner"][pixel], np.stack([1.0 - b - c, b, c], axis=1), tables["raster_best"][pixel]

@@ -152,10 +152,10 @@ def _content(model: Model, made: WebFunction, q: np.ndarray, v: np.ndarray) -> d
         "name": model.name,
         "loader": made.loader,
         "facts": json.dumps(facts),
-        "module": _encoded(made.module),
-        "corners": _encoded(b"".join(corners.tobytes() for corners, _, _ in shapes)),
-        "normals": _encoded(b"".join(normals.tobytes() for _, normals, _ in shapes)),
-        "colors": _encoded(b"".join(colors.tobytes() for _, _, colors in shapes)),
+        "module": _base64(made.module),
+        "corners": _base64(b"".join(corners.tobytes() for corners, _, _ in shapes)),
+        "normals": _base64(b"".join(normals.tobytes() for _, normals, _ in shapes)),
+        "colors": _base64(b"".join(colors.tobytes() for _, _, colors in shapes)),
     }
 
 
@@ -180,5 +180,5 @@ def _triangles(model: Model, body: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     )
 
 
-def _encoded(raw: bytes) -> str:
+def _base64(raw: bytes) -> str:
     return base64.b64encode(raw).decode("ascii")

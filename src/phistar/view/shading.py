@@ -7,7 +7,7 @@ from math import floor, sqrt
 import numpy as np
 
 from phistar.backends.code.native import Arrays
-from phistar.backends.native_door import bound
+from phistar.backends.native_door import bind_call
 
 # `shade_numbers`: light, the way to the eye, the middle of both, axes of the shadow's map, its corner, cells a metre,
 # how much higher what hides must be, how far points are lifted off their surface
@@ -92,5 +92,5 @@ def shade_all(m: Arrays) -> None:
 
 def shaded_pixels(tables: dict[str, np.ndarray]) -> np.ndarray:
     """RGBA (pixels, 4) from 0 to 1, of the tables above; `shaded` is filled."""
-    bound((dot_number, hides, shadow_at, opacity, shade, shade_all), tables, {})()
+    bind_call((dot_number, hides, shadow_at, opacity, shade, shade_all), tables, {})()
     return tables["shaded"]

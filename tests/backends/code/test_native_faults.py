@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from phistar.backends.code.native import Arrays, Wholes
-from phistar.backends.native_door import LoopError, bound
+from phistar.backends.native_door import LoopError, bind_call
 from tests.backends.code.test_native_fuzz import Source, arrays, loaded
 
 BIG = [2**62, -(2**62), 2**53 + 1, 2**63 - 1, -(2**63), 3, 0, -1]
@@ -197,7 +197,7 @@ def test_a_checked_loop_ends_where_python_raises_and_else_does_what_python_does(
         text = Risks(seed).text()
         known, made = as_python_holds_them(given_arrays()), given_arrays()
         error = in_python(text, known)
-        run = bound(compiled(text, tmp_path / f"risks_{seed}.py"), vars(made), {}, checked=True)
+        run = bind_call(compiled(text, tmp_path / f"risks_{seed}.py"), vars(made), {}, checked=True)
         if error is None:
             run()
         else:
@@ -283,7 +283,7 @@ def test_a_checked_loop_ends_there_and_writes_nothing_more(function, told):
     functions = (cut_nan, deep) if function is deep else (function,)
     before = given["whole"].copy()
     with pytest.raises(LoopError, match=told):
-        bound(functions, given, {}, checked=True)()
+        bind_call(functions, given, {}, checked=True)()
     np.testing.assert_array_equal(given["out"], [0.0, float(function is deep), 0.0])
     np.testing.assert_array_equal(given["whole"], before)
 
@@ -301,5 +301,5 @@ def test_quotients_rests_and_ranges_at_the_ends_of_64_bits_are_pythons(checked):
     least = -(2**63)
     given = [2**62, 2**63 - 1, least, 0, -1, 0]
     whole = np.array(given)
-    bound((far_apart,), {"whole": whole}, {}, checked)()
+    bind_call((far_apart,), {"whole": whole}, {}, checked)()
     assert whole.tolist() == [(2**62 + 5) % (2**63 - 1), least // 3, least, least % -1, -1, 2**63 - 3]

@@ -9,7 +9,7 @@ import pytest
 
 import phistar as ps
 from phistar.backends.code.native import Arrays, Wholes
-from phistar.backends.native_door import LoopError, bound, native
+from phistar.backends.native_door import LoopError, bind_call, native
 
 FLOATS, INTS, ROWS, COLUMNS = 6, 5, 3, 4
 
@@ -263,7 +263,7 @@ def check_loops(source, seed, folder):
     known, made = arrays(), arrays()
     module.main(known)
     named = ("twice", "clipped", "fill", "bump", "shake", "main")
-    bound([vars(module)[name] for name in named if hasattr(module, name)], vars(made), {}, checked=seed % 2 == 0)()
+    bind_call([vars(module)[name] for name in named if hasattr(module, name)], vars(made), {}, checked=seed % 2 == 0)()
     for name in ("floats", "ints", "table"):
         np.testing.assert_array_equal(getattr(made, name), getattr(known, name), err_msg=text)
 
@@ -387,7 +387,7 @@ def test_what_would_differ_from_python_is_refused_with_a_sentence(functions, tol
 def test_two_arrays_in_the_same_memory_are_refused():
     whole = np.zeros(6)
     with pytest.raises(ps.StatementError, match="same memory"):
-        bound((copied,), {"a": whole[:4], "b": whole[2:]}, {})
+        bind_call((copied,), {"a": whole[:4], "b": whole[2:]}, {})
 
 
 def copied(m: Arrays) -> None:

@@ -78,7 +78,7 @@ def test_the_loop_gives_what_matrix_products_give(lanes, sign):
 
 def test_written_out_they_are_the_same_numbers():
     tape, unsolved = traced(-1.0)
-    results = unsolved.solved()
+    results = unsolved.solve()
     trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for table in results for x in table.reshape(-1)])
     rng = np.random.default_rng(1)
     left, right, own = (rng.normal(size=(SIZE, columns)) for columns in (WIDE, WIDE, SIZE))
@@ -141,12 +141,12 @@ def test_a_free_base_falls_as_before_however_it_is_turned():
         unsolved = forward_dynamics_derivatives(FORWARD, common_frame(single_axes(each), q), v, a)
         assert len(unsolved.known) == count
         state = each.random(rng), rng.normal(size=each.nv), rng.normal(size=each.nv)
-        table = unsolved.solved()[0].reshape(-1)
+        table = unsolved.solve()[0].reshape(-1)
         trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in table])
         found = np.array(replay(trace, np.concatenate(state)), dtype=float).reshape(each.nv, each.nv)
         on_arrays = forward_dynamics_derivatives(
             FORWARD, common_frame(single_axes(each), state[0]), *state[1:]
-        ).solved()[0]
+        ).solve()[0]
         np.testing.assert_allclose(found, on_arrays, rtol=0, atol=1e-11 * np.abs(on_arrays).max())
 
 
@@ -159,4 +159,4 @@ def test_a_humanoid_s_size_of_tree_has_the_derivatives_of_the_arrays():
     inverse = inverse_dynamics_derivatives(INVERSE, frame, v, tau)
     for name, on_arrays in (("forward", forward), ("inverse", inverse)):
         found = getattr(ps, f"{name}_dynamics_derivatives")(model, q, v, tau)
-        assert max(relative(x, y) for x, y in zip(found, on_arrays.solved(), strict=True)) <= 1e-11
+        assert max(relative(x, y) for x, y in zip(found, on_arrays.solve(), strict=True)) <= 1e-11

@@ -11,7 +11,7 @@ from phistar.backends.kernels import F64, I64, Let, Store, Value, vector
 from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
 from phistar.backends.traces.trace import Tape, finish
 
-STATED = ps.forward_dynamics.wanted(ps.load("puma560"), ())[0]
+STATED = ps.forward_dynamics.statements_for(ps.load("puma560"), ())[0]
 
 
 def text(lanes, long, monkeypatch):

@@ -19,7 +19,7 @@ from phistar.backends.kernels import (
     kernel_ir,
     llvm_text,
     show,
-    transposed,
+    transpose_vectors,
     validate,
 )
 from phistar.backends.kernels.copies import AT_ONCE
@@ -81,7 +81,7 @@ def test_one_state_fills_every_lane(lanes, count):
 def test_squares_are_transposed(side):
     code = Code("turn", x=F64.read, y=F64.to)
     rows = [code["x"].at(side * i).load(side) for i in range(side)]
-    for i, column in enumerate(transposed(rows)):
+    for i, column in enumerate(transpose_vectors(rows)):
         code["y"].at(side * i).store(column)
     x, y = np.random.default_rng(0).normal(size=(side, side)), np.zeros((side, side))
     compiled(code)(x, y)

@@ -8,7 +8,7 @@ from phistar.backends.kernels import kernel_ir
 from phistar.backends.kernels.lane_memory import LaneMemory
 from phistar.backends.kernels.uniform import Uniform
 from phistar.backends.kernels.validate import validate
-from phistar.backends.kernels.widen import lane_arrays, widened
+from phistar.backends.kernels.widen import lane_arrays, widen
 from phistar.backends.native_door import LaneLoops
 from phistar.errors import StatementError
 from tests.backends.code.test_native_fuzz import COLUMNS, FLOATS, INTS, ROWS, Source, loaded
@@ -89,7 +89,7 @@ def test_indices_of_loops_and_columns_that_nothing_writes_are_common_to_all_lane
     found = Uniform(function, memory)
     webs = {found.webs.of_store(s) for s in _stores(function) if s.place.name in found.webs.locals}
     assert not webs & found.varying  # the loop's counter and i
-    validate(widened(module, 4, memory))
+    validate(widen(module, 4, memory))
 
 
 def _stores(function):

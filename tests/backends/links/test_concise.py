@@ -153,5 +153,5 @@ def test_a_light_link_keeps_its_digits_beside_a_heavy_one():
 
 
 def test_where_a_light_link_carries_a_heavy_one_composite_bodies_are_not_used():
-    offered = [ps.forward_dynamics.wanted(heavy_tip(ratio), ())[0].forms() for ratio in (1.0, 1e8)]
+    offered = [ps.forward_dynamics.statements_for(heavy_tip(ratio), ())[0].forms() for ratio in (1.0, 1e8)]
     assert [COMPOSITE in {each.form for each in forms} for forms in offered] == [True, False]

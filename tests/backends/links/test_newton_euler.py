@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 import phistar as ps
-from phistar.backends.links.newton_euler import carried, inertial_force, point_acceleration
+from phistar.backends.links.newton_euler import carry_acceleration, inertial_force, point_acceleration
 from phistar.backends.links.values import bias_acceleration, bias_force, links_at, outward
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Tape, finish
@@ -36,7 +36,7 @@ def test_a_carried_point_has_the_parents_acceleration_and_the_bias():
         velocity[1] = outward(links.rotation[1], links.offset[1], velocity[0]) + links.subspace[1] @ v
         alpha = motions()
         expected = outward(links.rotation[1], links.offset[1], alpha) + bias_acceleration(links, 1, velocity[1], v)
-        found = carried(links.path(1), velocity[0], alpha)
+        found = carry_acceleration(links.path(1), velocity[0], alpha)
         found = found + bias_acceleration(links, 1, velocity[1], v, reaching=False)
         assert np.allclose(found, expected, rtol=0, atol=1e-12), kind
 
@@ -52,7 +52,7 @@ def test_a_body_that_turns_steadily_needs_no_angular_acceleration():
     omega, linear = (np.concatenate([tape.inputs((3, 1)), np.full((3, 1), 0.0)]) for _ in range(2))
     steady = np.concatenate([linear[3:], linear[:3]])
     given = [*velocity[:3, 0], *alpha[3:, 0]]
-    for function in (partial(inertial_force, mass), partial(carried, ((turn, offset),))):
+    for function in (partial(inertial_force, mass), partial(carry_acceleration, ((turn, offset),))):
         entries = function(omega, steady).reshape(-1)
         found = np.array(replay(finish(tape, list(entries)), given), dtype=float)
         assert np.allclose(found, function(velocity, alpha)[:, 0], rtol=0, atol=1e-12)

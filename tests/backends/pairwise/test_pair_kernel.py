@@ -11,7 +11,7 @@ from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.threads import spread
 from phistar.backends.pairwise.pair_kernel import pair_kernel
 from phistar.backends.pairwise.programs import symbols_under_forces
-from phistar.backends.pairwise.walk import GROUP, walked
+from phistar.backends.pairwise.walk import GROUP, walk_tree
 from phistar.derivatives import RECORDED
 from phistar.operators.symbols import Symbols
 from tests.trees import KINDS, mechanism, relative
@@ -85,7 +85,7 @@ def test_operations_are_those_of_sweeps_and_of_pairs():
 
 def test_a_walk_finds_what_each_link_carries_right_behind_it():
     model = several_roots()
-    walk = walked(model)
+    walk = walk_tree(model)
     stands = walk.place >= 0
     assert sorted(walk.place[stands]) == list(range(model.nv)) and walk.place.tolist() != sorted(walk.place)
     body_of = {rate: k for k, joint in enumerate(model.joints) for rate in range(*joint.v_slice.indices(model.nv))}

@@ -31,7 +31,7 @@ def results(case, program):
 
 
 def program_of(function, case, frames=()):
-    wanted, _ = function.wanted(case.model, frames)
+    wanted, _ = function.statements_for(case.model, frames)
     return wanted.program()
 
 

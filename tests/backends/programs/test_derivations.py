@@ -7,7 +7,7 @@ import pytest
 
 import phistar as ps
 from phistar.backends.programs import derivations, derived_programs
-from phistar.backends.programs.derivations import spelled
+from phistar.backends.programs.derivations import spell_statements
 from phistar.backends.programs.derived_programs import derived_program, forms_offered
 from phistar.expression import setting_of, symbols_of
 from phistar.sweeps import search
@@ -29,7 +29,7 @@ def nothing_kept(monkeypatch):
 def test_they_are_what_the_laws_give(nothing_kept, number):
     model = list(mechanisms())[number]
     for function in functions():
-        wanted, _ = function.wanted(model, ())
+        wanted, _ = function.statements_for(model, ())
         given = wanted.nodes, wanted.symbols, wanted.setting, bool(wanted.matrix)
         forms = wanted.forms()
         if wanted.form == derivations.ARTICULATED:
@@ -59,7 +59,9 @@ def test_nothing_hangs_on_what_frames_are_called():
     for frames in (("tip", "link2"), ("link3", "joint2")):
         symbols = symbols_of(model, frames)
         nodes = tuple(ps.operational_space.nodes(symbols).items())
-        named.append(spelled(nodes, symbols))
+        named.append(spell_statements(nodes, symbols))
         made.append(derived_program(nodes, symbols, setting_of(model, frames), True, derivations.ARTICULATED))
     assert named[0] == named[1] and made[0] == made[1]
-    assert spelled((), symbols_of(model, ("tip",))) != spelled((), symbols_of(model, ("tip", "link2")))
+    assert spell_statements((), symbols_of(model, ("tip",))) != spell_statements(
+        (), symbols_of(model, ("tip", "link2"))
+    )

@@ -262,5 +262,5 @@ def test_zeros_that_hold_at_every_link_are_known():
 
 def test_what_is_inverted_is_not_taken_to_be_zero():
     model = TREES["floating with rotors"].model
-    assert inverted_fields(ps.forward_dynamics.wanted(model, ())[0].program()) >= {"P", "P⁺", "D"}
+    assert inverted_fields(ps.forward_dynamics.statements_for(model, ())[0].program()) >= {"P", "P⁺", "D"}
     assert compared("forward_dynamics", model) < TOLERANCE

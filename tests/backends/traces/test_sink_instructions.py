@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.traces.order import ORDERED_AS_WRITTEN, arranged, late
+from phistar.backends.traces.order import ORDERED_AS_WRITTEN, arrange, late
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import ADD, INPUT, SIN, Tape, finish
 from tests.trees import KINDS, mechanism
@@ -28,7 +28,7 @@ def numbers(trace, count):
 def test_late_instructions_give_the_same_numbers(kind):
     model = mechanism(62, kind=kind, bodies=3, serial=False).model
     for function in (ps.forward_dynamics, ps.inverse_dynamics):
-        wanted, _ = function.wanted(model, ())
+        wanted, _ = function.statements_for(model, ())
         trace, _, signature = wanted.cheapest()
         moved = late(trace)
         assert sorted(op for op, _, _ in moved.code) == sorted(op for op, _, _ in trace.code)
@@ -54,8 +54,8 @@ def test_many_instructions_are_arranged_and_few_stay():
     """The numbers are those of the trace but for the order of sums."""
     for bodies, changes in ((2, False), (12, True)):
         model = ps.chain(bodies)
-        wanted, _ = ps.forward_dynamics.wanted(model, ())
+        wanted, _ = ps.forward_dynamics.statements_for(model, ())
         trace, _, signature = wanted.cheapest()
-        made, count = arranged(trace), sum(signature.inputs)
+        made, count = arrange(trace), sum(signature.inputs)
         assert (made is not trace) == (len(trace.code) > ORDERED_AS_WRITTEN) == changes
         assert np.allclose(numbers(made, count), numbers(trace, count), rtol=1e-9, atol=1e-9)

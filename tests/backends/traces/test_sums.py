@@ -52,7 +52,7 @@ def test_a_sum_takes_an_instruction_a_term(function, count, before, after):
 @pytest.mark.parametrize("kind", KINDS)
 def test_forward_dynamics_in_chains_is_the_same(kind):
     model = mechanism(61, kind=kind, bodies=3, serial=False).model
-    wanted, _ = ps.forward_dynamics.wanted(model, ())
+    wanted, _ = ps.forward_dynamics.statements_for(model, ())
     trace, _, signature = wanted.cheapest()
     made = chain_sums(trace)
     assert made.operations <= trace.operations and instructions(made) <= instructions(trace)

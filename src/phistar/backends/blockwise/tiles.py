@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from phistar.backends.kernels import ANY_ORDER, I1, IN_ORDER, Code, Local, kernel_ir, transposed, vector
+from phistar.backends.kernels import ANY_ORDER, I1, IN_ORDER, Code, Local, kernel_ir, transpose_vectors, vector
 
 TILE = {1: (4, 2), 2: (4, 2), 4: (4, 2), 8: (6, 3)}  # rows and vectors of a tile, by lanes: they leave registers free
 SLACK = 32  # numbers behind a block that may be read, and mean nothing
@@ -152,7 +152,7 @@ class Tiles:
             i = number * SQUARE
             with code.loop(0, i, SQUARE) as j:
                 rows = [block.at(i + r, j).load(SQUARE) for r in range(SQUARE)]
-                for r, column in enumerate(transposed(rows)):
+                for r, column in enumerate(transpose_vectors(rows)):
                     block.at(j + r, i).store(column)
             for r in range(SQUARE):
                 for c in range(r):

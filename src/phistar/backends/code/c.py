@@ -270,7 +270,7 @@ class _Part:
     def __init__(self, phase: Phase, slots: dict[int, int], start: int, stop: int) -> None:
         self.phase, self.slots, self.name = phase, slots, ""
         self.touched: set[str] = set()
-        self.plain, trace = PlainTrace(phase.trace, self._found), phase.trace
+        self.plain, trace = PlainTrace(phase.trace, self._locate_input), phase.trace
         for index in range(start, stop):
             if trace.code[index][0] < INPUT:
                 made = self.plain.make(index)
@@ -294,7 +294,7 @@ class _Part:
         self.touched.add(name)
         return Value(name, F64.read if name in dict(self.phase.inputs) else F64.to)
 
-    def _found(self, index: int) -> tuple[Value, int]:
+    def _locate_input(self, index: int) -> tuple[Value, int]:
         """Where a value from outside stands."""
         op, number, _ = self.phase.trace.code[index]
         name, entry = _spot(number, self.phase.inputs)[:2] if op == INPUT else (SCRATCH, self.slots[index])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from phistar.backends.kernels import F64, FREE, I64, U32, Code, Func, Local, transposed
+from phistar.backends.kernels import F64, FREE, I64, U32, Code, Func, Local, transpose_vectors
 
 MOST_WRITTEN = 8  # sources of a tile that are written out: one tile begins while the one before is being stored
 
@@ -136,5 +136,5 @@ def _store(places: list[Local], columns: list[Local]) -> None:
             values = columns[first : first + side]
             if side < lanes:
                 values = [x.shuffle(None, range(lane, lane + side)) for x in values]
-            for i, value in enumerate(transposed(values)):
+            for i, value in enumerate(transpose_vectors(values)):
                 places[lane + i].at(first).store(value)

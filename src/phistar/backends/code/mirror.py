@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phistar.backends.kernels import F64, I64, Code, Func, Local, transposed
+from phistar.backends.kernels import F64, I64, Code, Func, Local, transpose_vectors
 
 SIDE = 4  # of a square
 
@@ -42,6 +42,6 @@ def _square(code: Code, source: Local, target: Local, own: bool = False) -> None
         while len(places) < SIDE:
             places.append(places[-1].bytes(code["down"]))
     rows = [place.load(SIDE) for place in sources]
-    for i, (place, value) in enumerate(zip(targets, transposed(rows), strict=True)):
+    for i, (place, value) in enumerate(zip(targets, transpose_vectors(rows), strict=True)):
         below = [j if j <= i else SIDE + j for j in range(SIDE)]
         place.store(rows[i].shuffle(value, below) if own else value)

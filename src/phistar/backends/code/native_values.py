@@ -190,7 +190,7 @@ class Values:
             return self._call(self.known[name], node)
         values = [self.value(argument) for argument in node.args]
         if name == "ask" and [x.type for x in values] == [I64, I64]:
-            return self.code.called(I64, values[0].place(kernel_ir.PLACE), values[1])
+            return self.code.result_of(I64, values[0].place(kernel_ir.PLACE), values[1])
         if len(values) != (2 if name in ("min", "max") else 1) or I1 in [x.type for x in values]:
             raise self.refusal(node)
         value = values[0]
@@ -241,7 +241,7 @@ class Values:
         if result is None:
             self.code.call(tree.name, *arguments)
         else:
-            made = self.code.called(result, tree.name, *arguments)
+            made = self.code.result_of(result, tree.name, *arguments)
         self.numbers.end_after_fault()
         return made
 

@@ -37,7 +37,7 @@ from phistar.backends.kernels import (
 from phistar.backends.machine.python_entries import entries_module
 from phistar.backends.machine.rows import Signature, size
 from phistar.backends.traces.order import ORDERED_AS_WRITTEN, few_alive
-from phistar.backends.traces.trace import DIV, Trace, depth_first, only_turned, restrict
+from phistar.backends.traces.trace import DIV, Trace, angle_inputs, depth_first, restrict
 
 ABREAST = 4  # blocks that take turns
 HOLDING = 3.0, 5.0, 8.0  # how much longer registers may keep what is written nowhere (`residence`'s `writing`)
@@ -97,7 +97,7 @@ def planned_body(trace: Trace, places: Sequence[int], inputs: int, lanes: int, f
     """The straight-line functions of some outputs of a trace, on packed memory."""
     orders = _orders(restrict(trace, list(places)), inputs, fma)
     table, given = len(places) > inputs, (PackedPlaces(lanes, tuple(places)), lanes, fma)
-    near = only_turned(trace)
+    near = angle_inputs(trace)
     planned = [Body("part", made, *given, sparing=not table, near=near) for made in orders]
     body = min(planned, key=lambda body: body.traffic if table else body.plan.writes)
     if not table and len(body.trace.code) <= ORDERED_AS_WRITTEN:
@@ -210,7 +210,7 @@ class Blocks:
     def parts(self) -> Module:
         """The body's functions, tiles copied in their turn."""
         last = {position: partial(self._last, tile, position) for tile, position in self.last_outputs.items()}
-        return self.body.module(self._rows_told if last else None, last, near=self.is_long)
+        return self.body.module(self._load_rows if last else None, last, near=self.is_long)
 
     def _last(self, tile: Tile, position: int, code: Code, rows: Any, value: Value, is_read: bool) -> None:
         """The tile's last output, a vector, which goes to packed memory only if it is read again there, or where a
@@ -224,7 +224,7 @@ class Blocks:
     def _outputs(self) -> range:
         return range(len(self.signature.inputs), self.signature.arrays)
 
-    def _rows_told(self, code: Code) -> dict[int, list[Local]]:
+    def _load_rows(self, code: Code) -> dict[int, list[Local]]:
         """Pointers to the rows of the outputs, loaded from `rows`."""
         return {
             a: [place.load(kind=F64.to) for place in places] for a, places in self._row_places(code["rows"]).items()

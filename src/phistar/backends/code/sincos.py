@@ -139,8 +139,8 @@ def _less_turns(lanes: int) -> Func:
     code.result, last = vector(lanes), code["x"]
     for lane in range(lanes):
         angle = code["x"].take(lane)
-        sine, cosine = (code.called(F64, name, angle) for name in ("sin", "cos"))
-        turned = code.called(F64, "atan2", sine, cosine)
+        sine, cosine = (code.result_of(F64, name, angle) for name in ("sin", "cos"))
+        turned = code.result_of(F64, "atan2", sine, cosine)
         beyond = code.let(I1, "oge", code.let(F64, "fabs", angle), code["reach"])
         last = code.let(vector(lanes), "put", last, beyond.select(turned, angle), detail=lane)
     code.give(last)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from phistar.backends.kernels import Local, transposed
+from phistar.backends.kernels import Local, transpose_vectors
 
 COPIED_IN_LINE = 16  # entries of a row up to which its copy is written out; longer ones are loops
 _UNPACKED = ((0, 4, 2, 6), (1, 5, 3, 7))
@@ -79,12 +79,12 @@ class Tile:
 
 
 def _square_in(rows: list[Local], cells: list[Local]) -> None:
-    for cell, value in zip(cells, transposed([row.load(len(rows)) for row in rows]), strict=True):
+    for cell, value in zip(cells, transpose_vectors([row.load(len(rows)) for row in rows]), strict=True):
         cell.store(value)
 
 
 def _square_out(rows: list[Local], values: list[Local]) -> None:
-    for row, value in zip(rows, transposed(values), strict=True):
+    for row, value in zip(rows, transpose_vectors(values), strict=True):
         row.store(value)
 
 

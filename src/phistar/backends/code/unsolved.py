@@ -12,7 +12,7 @@ from phistar.backends.code.elimination import Elimination, Factors, Job, factor,
 from phistar.backends.code.elimination_plan import HALFWAY, SOLVED, WHOLE, Carrying
 from phistar.backends.code.pair_table_loop import Made, PairLoop, Pairs, pair_loop
 from phistar.backends.kernels import Code, Local, Module
-from phistar.backends.links.values import mirrored
+from phistar.backends.links.values import mirror_upper
 from phistar.backends.traces.solve import solve_symmetric
 
 
@@ -60,7 +60,7 @@ class Unsolved:
     pairs: Pairs | None = None
     known: frozenset[tuple[int, int]] = frozenset()
 
-    def solved(self) -> tuple[np.ndarray, ...]:
+    def solve(self) -> tuple[np.ndarray, ...]:
         """The results: floats with leading axes, or traced scalars with everything written out."""
         n, tables = self.mass.shape[-1], list(self.tables)
         if self.pairs is not None:
@@ -68,7 +68,7 @@ class Unsolved:
         for block in self.blocks:
             table = tables[block.table]
             found = solve_symmetric(self.mass, table[..., block.row : block.row + n, :])
-            found = mirrored(found) if block.symmetric else found
+            found = mirror_upper(found) if block.symmetric else found
             for column in (column for number, column in self.known if number == block.table):
                 found[..., column] = table[..., block.row :, column]
             above = np.broadcast_to(table[..., : block.row, :], (*found.shape[:-2], block.row, found.shape[-1]))

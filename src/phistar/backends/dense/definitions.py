@@ -242,7 +242,7 @@ class Dense:
     @cached_property
     def screws(self) -> list[np.ndarray]:
         """Each joint's unit twists in world axes at the world's origin, (6, r)."""
-        return [_moved(*self.poses[k], self.links.subspace[k]) for k in range(self.n)]
+        return [_in_world_axes(*self.poses[k], self.links.subspace[k]) for k in range(self.n)]
 
     def ancestors(self, k: int) -> list[int]:
         line = []
@@ -319,7 +319,7 @@ class Dense:
             rate = rate + _bracket(twist, own)
             extra = self.links.subspace_rate(k, v)
             if extra is not None:
-                rate = rate + _moved(*self.poses[k], extra @ v[:, None])[:, 0]
+                rate = rate + _in_world_axes(*self.poses[k], extra @ v[:, None])[:, 0]
             result.append((twist, rate))
         return result
 
@@ -365,7 +365,7 @@ class Dense:
         return result[:, None]
 
 
-def _moved(turn: np.ndarray, place: np.ndarray, twist: np.ndarray) -> np.ndarray:
+def _in_world_axes(turn: np.ndarray, place: np.ndarray, twist: np.ndarray) -> np.ndarray:
     """A twist of a frame, in its axes at its origin, seen in world axes at the world's origin."""
     angular, linear = turn @ twist[:3], turn @ twist[3:]
     return np.vstack([angular, linear + skew(place) @ angular])

@@ -57,7 +57,7 @@ def _psi_prime(dense: Dense) -> np.ndarray:
 
 
 def _psi_ddot(dense: Dense, acceleration: Node) -> np.ndarray:
-    s = Symbols().accelerated(acceleration)
+    s = Symbols().with_acceleration(acceleration)
     above = dense(s.V_p_tilde)
     return (dense(s.alpha_p_tilde) + above @ above) @ dense._H().T
 

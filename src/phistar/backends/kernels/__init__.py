@@ -6,7 +6,7 @@ and `wasm_module` WebAssembly, all after `validate`. `show` prints a function.
 """
 
 from phistar.backends.kernels import kernel_ir
-from phistar.backends.kernels.build import Code, Local, transposed
+from phistar.backends.kernels.build import Code, Local, transpose_vectors
 from phistar.backends.kernels.copies import copy_function, copy_one_function, fill_function
 from phistar.backends.kernels.emit_c import c_header, c_prototype, c_source, c_text, number
 from phistar.backends.kernels.emit_llvm import llvm_text
@@ -40,7 +40,7 @@ from phistar.backends.kernels.kernel_ir import (
 from phistar.backends.kernels.lane_memory import LaneMemory
 from phistar.backends.kernels.show_kernel import show
 from phistar.backends.kernels.validate import validate
-from phistar.backends.kernels.widen import LANED, lane_arrays, widened
+from phistar.backends.kernels.widen import LANED, lane_arrays, widen
 
 __all__ = [
     "ANY_ORDER",
@@ -83,9 +83,9 @@ __all__ = [
     "llvm_text",
     "number",
     "show",
-    "transposed",
+    "transpose_vectors",
     "validate",
     "vector",
     "wasm_module",
-    "widened",
+    "widen",
 ]

@@ -182,7 +182,7 @@ class Code:
         named = function if isinstance(function, str) else function.value
         self.put(kernel_ir.Call(named, tuple(self.like(x, I64).value for x in arguments)))
 
-    def called(self, kind: Type, function: str | Local, *arguments: Any) -> Local:
+    def result_of(self, kind: Type, function: str | Local, *arguments: Any) -> Local:
         """Result of a call."""
         given = [self.like(x, I64) for x in arguments]
         if isinstance(function, str):
@@ -266,7 +266,7 @@ _INTERLEAVED = ((0, 4, 2, 6), (1, 5, 3, 7))
 _HALVES = ((0, 1, 4, 5), (2, 3, 6, 7))
 
 
-def transposed(rows: Sequence[Local]) -> list[Local]:
+def transpose_vectors(rows: Sequence[Local]) -> list[Local]:
     """The columns of a square of vectors: 1, 2 or 4 of them."""
     if len(rows) == 1:
         return list(rows)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from phistar.backends.kernels.build import Code, Local, transposed
+from phistar.backends.kernels.build import Code, Local, transpose_vectors
 from phistar.backends.kernels.kernel_ir import F64, I64, U32, Func, Table
 
 AT_ONCE = 8  # entries of one state
@@ -41,7 +41,7 @@ def _squares(code: Code, rows: list[Local], width: int, packing: bool) -> None:
             outside = [rows[start + i].at(e) for i in range(width)]
             inside = [cell.at(start) for cell in cells]
             source, target = (outside, inside) if packing else (inside, outside)
-            values = transposed([place.load(width) for place in source])
+            values = transpose_vectors([place.load(width) for place in source])
             for place, value in reversed(list(zip(target, values, strict=True))):
                 place.store(value)
 

@@ -154,7 +154,7 @@ class _Text:
             case kernel_ir.Squares():
                 self.squares(statement)
             case kernel_ir.While():
-                self.repeated(statement)
+                self.while_loop(statement)
             case kernel_ir.If():
                 self.branch(statement)
             case kernel_ir.Switch(value=value, cases=cases):
@@ -226,7 +226,7 @@ class _Text:
         self.fork(more, head, end)
         self.begin(end)
 
-    def repeated(self, statement: kernel_ir.While) -> None:
+    def while_loop(self, statement: kernel_ir.While) -> None:
         test, body, following, end = self.labels("test", "while", "next", "end")
         following = following if statement.after else test
         self.jump(test)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from phistar.backends.kernels import kernel_ir, wasm_binary
 from phistar.backends.kernels.kernel_ir import F64, Func, Let, Module, Outside, Table, Type, Value
 from phistar.backends.kernels.validate import validate
-from phistar.backends.kernels.wasm_binary import WasmFunction, double, signed, unsigned
+from phistar.backends.kernels.wasm_binary import WasmFunction, double, encode_signed, encode_unsigned
 from phistar.errors import StatementError
 
 _LIBRARY = ("sin", "cos")
@@ -54,8 +54,8 @@ def wasm_module(units: Sequence[Unit], entry: str) -> bytes:
     for unit in units:
         own = {x.name for x in unit.functions}
         validate(Module(unit.functions, unit.tables, outside=(*_OUTSIDE, *(x for x in outside if x.name not in own))))
-    needed = _needed(functions, entry)
-    libraries = sorted({name for key in needed for name in _called(functions[key][1]) if name in _LIBRARY})
+    needed = _reachable(functions, entry)
+    libraries = sorted({name for key in needed for name in _callees(functions[key][1]) if name in _LIBRARY})
     numbers = {name: number for number, name in enumerate([*libraries, *needed])}
     places, end = _table_places(units)
     made: list[WasmFunction] = []
@@ -70,7 +70,7 @@ def wasm_module(units: Sequence[Unit], entry: str) -> bytes:
     return wasm_binary.binary_module(libraries, made, entry, data, end)
 
 
-def _called(function: Func) -> Iterable[str]:
+def _callees(function: Func) -> Iterable[str]:
     for x in kernel_ir.statements(function.body):
         if isinstance(x, kernel_ir.Call) and isinstance(x.function, str):
             yield x.function
@@ -78,12 +78,12 @@ def _called(function: Func) -> Iterable[str]:
             yield x.detail
 
 
-def _needed(functions: Mapping[str, tuple[Unit, Func]], entry: str) -> list[str]:
+def _reachable(functions: Mapping[str, tuple[Unit, Func]], entry: str) -> list[str]:
     """The entry and what it calls, directly or not."""
     found = [entry]
     for name in found:
         unit, function = functions[name]
-        called = (each if each in functions else f"{unit.prefix}{each}" for each in _called(function))
+        called = (each if each in functions else f"{unit.prefix}{each}" for each in _callees(function))
         found += dict.fromkeys(each for each in called if each in functions and each not in found)
     return found
 
@@ -136,11 +136,11 @@ class _FunctionCode:
 
     def get(self, value: Value) -> None:
         if isinstance(value.name, str):
-            self.put(_GET, unsigned(self.locals[value.name]))
+            self.put(_GET, encode_unsigned(self.locals[value.name]))
         elif _kind(value.type) == wasm_binary.F64:
             self.put(b"\x44", double(float(value.name)))
         else:
-            self.put(b"\x42" if _kind(value.type) == wasm_binary.I64 else b"\x41", signed(int(value.name)))
+            self.put(b"\x42" if _kind(value.type) == wasm_binary.I64 else b"\x41", encode_signed(int(value.name)))
 
     def set(self, value: Value) -> None:
         """Move the number on the stack to the local of a value."""
@@ -148,7 +148,7 @@ class _FunctionCode:
         if name not in self.locals:
             self.locals[name] = len(self.function.parameters) + len(self.local_types)
             self.local_types.append(_kind(value.type))
-        self.put(_SET, unsigned(self.locals[name]))
+        self.put(_SET, encode_unsigned(self.locals[name]))
 
     def address(self, value: Value) -> None:
         """A whole number as an address."""
@@ -168,11 +168,11 @@ class _FunctionCode:
             case kernel_ir.Store(value=value, place=place, offset=offset):
                 self.get(place)
                 self.get(value)
-                self.put(_STORES["pointer" if value.type.pointers else value.type.kind], unsigned(offset))
+                self.put(_STORES["pointer" if value.type.pointers else value.type.kind], encode_unsigned(offset))
             case kernel_ir.Call(function=str(name), arguments=arguments):
                 for x in arguments:
                     self.get(x)
-                self.put(_CALL, unsigned(self.number(name)))
+                self.put(_CALL, encode_unsigned(self.number(name)))
             case kernel_ir.Clear(place=place, size=size):
                 self.get(place)
                 self.put(b"\x41\x00")
@@ -214,24 +214,24 @@ class _FunctionCode:
         self.put(_BLOCK, _LOOP)
         self.get(loop.index)
         self.get(loop.stop)
-        self.put(b"\x59" if loop.step > 0 else b"\x57", _BRANCH_IF, unsigned(1))  # leave at or beyond the end
+        self.put(b"\x59" if loop.step > 0 else b"\x57", _BRANCH_IF, encode_unsigned(1))  # leave at or beyond the end
         self.side(loop.body, [(x.value, x.following) for x in loop.carried])
         self.get(loop.index)
-        self.put(b"\x42", signed(loop.step), b"\x7c")
+        self.put(b"\x42", encode_signed(loop.step), b"\x7c")
         self.set(loop.index)
-        self.put(_BRANCH, unsigned(0), _END, _END)
+        self.put(_BRANCH, encode_unsigned(0), _END, _END)
         self.side((), [(x.after, x.value) for x in loop.carried])
 
     def squares(self, loop: kernel_ir.Squares) -> None:
         """By `size` at a time, the last time `size` before the end: the next index is min(index + size, stop − size),
         or index + size where that one has been."""
-        index, size = loop.index, b"\x42" + signed(loop.size)
+        index, size = loop.index, b"\x42" + encode_signed(loop.size)
         self.put(b"\x42\x00")
         self.set(index)
         self.put(_BLOCK, _LOOP)
         self.get(index)
         self.get(loop.stop)
-        self.put(b"\x59", _BRANCH_IF, unsigned(1))
+        self.put(b"\x59", _BRANCH_IF, encode_unsigned(1))
         self.block(loop.body)
         last = Value(f"{index.name} last", kernel_ir.I64)
         self.get(loop.stop)
@@ -249,40 +249,42 @@ class _FunctionCode:
         self.get(loop.stop)
         self.put(b"\x53", b"\x71", b"\x1b")
         self.set(index)
-        self.put(_BRANCH, unsigned(0), _END, _END)
+        self.put(_BRANCH, encode_unsigned(0), _END, _END)
 
     def switch(self, value: Value, cases: Sequence[tuple[kernel_ir.Statement, ...]]) -> None:
         """Blocks inside each other, the first case's innermost; each leaves the outermost at its end."""
         count = len(cases)
         self.put(*[_BLOCK] * (count + 1))
         self.address(value)
-        self.put(_BRANCH_TABLE, wasm_binary.vector([unsigned(k) for k in range(count)]), unsigned(count), _END)
+        self.put(
+            _BRANCH_TABLE, wasm_binary.vector([encode_unsigned(k) for k in range(count)]), encode_unsigned(count), _END
+        )
         for k, case in enumerate(cases):
             self.block(case)
-            self.put(_BRANCH, unsigned(count - 1 - k), _END)
+            self.put(_BRANCH, encode_unsigned(count - 1 - k), _END)
 
     def let(self, statement: Let) -> None:
         target, operation, operands, detail = statement
         match operation:
             case "room":
                 self.end = -(-self.end // _WORD) * _WORD
-                self.put(b"\x41", signed(self.end))
+                self.put(b"\x41", encode_signed(self.end))
                 self.end += _WORD * detail[0]
             case "table":
-                self.put(b"\x41", signed(self.places[f"{self.prefix}{detail}"]))
+                self.put(b"\x41", encode_signed(self.places[f"{self.prefix}{detail}"]))
             case "load" | "read":
                 self.get(operands[0])
                 kind = "pointer" if target.type.pointers else target.type.kind
-                self.put(_LOADS[kind], unsigned(detail[0] if operation == "read" else 0))
+                self.put(_LOADS[kind], encode_unsigned(detail[0] if operation == "read" else 0))
             case "at" | "bytes":
                 self.get(operands[0])
                 self.address(operands[1])
                 if operation == "at":
-                    self.put(b"\x41", signed(_size(operands[0].type)), _SCALE)
+                    self.put(b"\x41", encode_signed(_size(operands[0].type)), _SCALE)
                 self.put(_ADD_ADDRESS)
             case "call" if detail:
                 self.get(operands[0])
-                self.put(_CALL, unsigned(self.number(detail)))
+                self.put(_CALL, encode_unsigned(self.number(detail)))
             case "select":
                 for x in (*operands[1:], operands[0]):
                     self.get(x)

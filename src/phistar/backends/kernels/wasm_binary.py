@@ -22,7 +22,7 @@ class WasmFunction(NamedTuple):
     code: bytes
 
 
-def unsigned(number: int) -> bytes:
+def encode_unsigned(number: int) -> bytes:
     """LEB128 of a whole number that is not negative."""
     found = bytearray()
     while True:
@@ -32,7 +32,7 @@ def unsigned(number: int) -> bytes:
             return bytes(found)
 
 
-def signed(number: int) -> bytes:
+def encode_signed(number: int) -> bytes:
     """LEB128 of a whole number with its sign."""
     found = bytearray()
     while True:
@@ -49,17 +49,17 @@ def double(number: float) -> bytes:
 
 def text(name: str) -> bytes:
     encoded = name.encode()
-    return unsigned(len(encoded)) + encoded
+    return encode_unsigned(len(encoded)) + encoded
 
 
 def vector(items: Sequence[bytes]) -> bytes:
     """Items behind their number."""
-    return unsigned(len(items)) + b"".join(items)
+    return encode_unsigned(len(items)) + b"".join(items)
 
 
 def section(number: int, items: Sequence[bytes]) -> bytes:
     content = vector(items)
-    return bytes((number,)) + unsigned(len(content)) + content if items else b""
+    return bytes((number,)) + encode_unsigned(len(content)) + content if items else b""
 
 
 def binary_module(
@@ -83,13 +83,13 @@ def binary_module(
     exports = [(exported, _FUNCTION, entry), ("memory", _MEMORY, 0), ("free", _GLOBAL, 0)]
     parts = [
         (1, types),
-        (2, [text("math") + text(name) + _FUNCTION + unsigned(numbers[of_one]) for name in imports]),
-        (3, [unsigned(numbers[f.parameters, ()]) for f in functions]),
-        (5, [b"\0" + unsigned(-(-end // PAGE) or 1)]),
-        (6, [I32 + b"\0\x41" + signed(end) + b"\x0b"]),
-        (7, [text(name) + kind + unsigned(number) for name, kind, number in exports]),
+        (2, [text("math") + text(name) + _FUNCTION + encode_unsigned(numbers[of_one]) for name in imports]),
+        (3, [encode_unsigned(numbers[f.parameters, ()]) for f in functions]),
+        (5, [b"\0" + encode_unsigned(-(-end // PAGE) or 1)]),
+        (6, [I32 + b"\0\x41" + encode_signed(end) + b"\x0b"]),
+        (7, [text(name) + kind + encode_unsigned(number) for name, kind, number in exports]),
         (10, [_body(f) for f in functions]),
-        (11, [b"\0\x41" + signed(place) + b"\x0b" + unsigned(len(raw)) + raw for place, raw in data]),
+        (11, [b"\0\x41" + encode_signed(place) + b"\x0b" + encode_unsigned(len(raw)) + raw for place, raw in data]),
     ]
     return _HEADER + b"".join(section(number, items) for number, items in parts)
 
@@ -100,5 +100,5 @@ def _body(function: WasmFunction) -> bytes:
     for kind in function.local_types:
         count = runs.pop()[0] if runs and runs[-1][1] == kind else 0
         runs.append((count + 1, kind))
-    content = vector([unsigned(count) + kind for count, kind in runs]) + function.code + b"\x0b"
-    return unsigned(len(content)) + content
+    content = vector([encode_unsigned(count) + kind for count, kind in runs]) + function.code + b"\x0b"
+    return encode_unsigned(len(content)) + content

@@ -24,7 +24,7 @@ MASK = "mask"
 LANED = ".lanes"  # behind the name of an array that has an entry for every lane
 
 
-def widened(module: Module, lanes: int, memory: LaneMemory) -> Module:
+def widen(module: Module, lanes: int, memory: LaneMemory) -> Module:
     """The module in lanes. Of an array x of which lanes have their own a function takes x.lanes, of which entry i of
     lane l is i·lanes + l; of one of which some columns are only read, x for these, in front of it."""
     known = {function.name: function for function in module.functions}
@@ -341,7 +341,7 @@ class _Widened:
             given = [self._of(x) for x in (function, *arguments)]
             if any(x.type.lanes for x in given):
                 raise StatementError(f"{self.old.name}: asks something else in every lane.")
-            return self.code.called(I64, *given, self.code.let(I64, "bits", self._here()))
+            return self.code.result_of(I64, *given, self.code.let(I64, "bits", self._here()))
         arrays, given = [], list[Local]()
         for parameter, argument in zip(self.known[function].parameters, arguments, strict=True):
             if parameter.type.pointers:
@@ -349,14 +349,14 @@ class _Widened:
             else:
                 given.append(self._of(argument) if parameter.type == I64 else self._wide(argument))
         if not any(x.type.kind == "i64" and x.type.lanes for x in given):
-            return self._called(function, [*arrays, *given, self._here()], result)
+            return self._call_result(function, [*arrays, *given, self._here()], result)
         return self._in_groups(function, arrays, given, result)
 
-    def _called(self, function: str, given: list[Local], result: Type | None) -> Local | None:
+    def _call_result(self, function: str, given: list[Local], result: Type | None) -> Local | None:
         if result is None:
             self.code.call(function, *given)
             return None
-        return self.code.called(self._vector(result.kind), function, *given)
+        return self.code.result_of(self._vector(result.kind), function, *given)
 
     def _in_groups(self, function: str, arrays: list[Local], given: list[Local], result: Type | None) -> Local | None:
         """A call for every group of lanes whose whole numbers agree."""
@@ -379,7 +379,7 @@ class _Widened:
                     own.append(x_first)
                 else:
                     own.append(x)
-            found = self._called(function, [*arrays, *own, same], result)
+            found = self._call_result(function, [*arrays, *own, same], result)
             if made is not None and found is not None:
                 made.store(code.let(found.type, "select", same, found, self._get(made)))
             left.store(self._without(waiting, same))

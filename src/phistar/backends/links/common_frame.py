@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links.concise import grouped_moments, moved_origins
-from phistar.backends.links.values import Links, links_at, mirrored
+from phistar.backends.links.values import Links, links_at, mirror_upper
 from phistar.model import Model, Planar, Prismatic, Revolute, Universal
 from phistar.model.joints import JointKind
 from phistar.model.parts import Body, Joint
@@ -105,7 +105,7 @@ def moved_moments(
     """∫x dm (…, 3) and ∫xx* dm (…, 3, 3) of a link about the common origin, from those about its own, at `origin`."""
     whole = moment + mass * origin
     shifted = origin[..., :, None] * whole[..., None, :] + moment[..., :, None] * origin[..., None, :]
-    return whole, second + mirrored(shifted)
+    return whole, second + mirror_upper(shifted)
 
 
 def _rotate_symmetric(rotation: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -116,7 +116,7 @@ def _rotate_symmetric(rotation: np.ndarray, second: np.ndarray) -> np.ndarray:
     for value, axis in zip(values[1:], axes.T[1:], strict=True):
         if value != values[0]:
             turned = times(rotation, axis)
-            result = result + mirrored(((value - values[0]) * turned)[..., :, None] * turned[..., None, :])
+            result = result + mirror_upper(((value - values[0]) * turned)[..., :, None] * turned[..., None, :])
     return result
 
 

@@ -116,7 +116,7 @@ class Mechanism(ABC):
         """Mα + b, where both are fused."""
         raise NotImplementedError(type(self).__name__)
 
-    def carried(self, k: int, velocity: np.ndarray, alpha: Block) -> np.ndarray:
+    def carry_acceleration(self, k: int, velocity: np.ndarray, alpha: Block) -> np.ndarray:
         """φ*α and what of a(k) the way from the parent's origin adds to it, where both are fused."""
         raise NotImplementedError(type(self).__name__)
 
@@ -163,7 +163,7 @@ class Mechanism(ABC):
         """φ*Xφ for symmetric X."""
         return np.matmul(self.outward(k, x), self._across(k))
 
-    def crossed(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
+    def shift(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
         """φx of forces, φ*x of motions or φXφ* between the link and its parent; `back`: with φ⁻¹ in place of φ."""
         raise refusal("the way back over φ, which has no inverse there")
 

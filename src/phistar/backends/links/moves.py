@@ -51,14 +51,14 @@ def congruent_back_outward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray
     """φ⁻¹Xφ⁻* for symmetric X."""
     for rotation, offset in moves:
         x = link.congruent_inward(*link.reversed_step(rotation, offset), x)
-    return link.mirrored(x)
+    return link.mirror_upper(x)
 
 
 def congruent_inward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
     """φXφ* for symmetric X."""
     for rotation, offset in reversed(moves):
         x = link.congruent_inward(rotation, offset, x)
-    return link.mirrored(x)
+    return link.mirror_upper(x)
 
 
 def carried_inward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
@@ -70,7 +70,7 @@ def congruent_outward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
     """φ*Xφ for symmetric X."""
     for rotation, offset in moves:
         x = link.congruent_outward(rotation, offset, x)
-    return link.mirrored(x)
+    return link.mirror_upper(x)
 
 
 def end_frame(moves: tuple[Move, ...], rotation: np.ndarray, origin: np.ndarray) -> Move:

@@ -31,7 +31,7 @@ def centripetal(omega: np.ndarray, x: np.ndarray) -> np.ndarray:
     return omega * along - x * square
 
 
-def carried(path: tuple[Move, ...], velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+def carry_acceleration(path: tuple[Move, ...], velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """R*[ω̇; a + Up], (…, 6, 1): the parent's acceleration where the child's origin p is, in the child's axes."""
     linear = alpha[..., 3:, :] + _swing(velocity, alpha, path[0][1])
     angular = alpha[..., :3, :]

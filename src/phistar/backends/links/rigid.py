@@ -12,7 +12,7 @@ from phistar.backends.links import moves
 from phistar.backends.links import values as link
 from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.links.mechanism import Act, Block, Mechanism
-from phistar.backends.links.newton_euler import carried, inertial_force
+from phistar.backends.links.newton_euler import carry_acceleration, inertial_force
 from phistar.backends.links.two_velocities import reference_acceleration, reference_force
 from phistar.backends.links.values import Links
 from phistar.spatial import cross, force_transform
@@ -134,10 +134,10 @@ class RigidLinks(SixWide):
     is_fused: ClassVar[bool] = True
 
     def inertial_force(self, mass: np.ndarray, velocity: np.ndarray, alpha: Block) -> np.ndarray:
-        return inertial_force(mass, velocity, _filled(alpha, velocity))
+        return inertial_force(mass, velocity, _or_zeros(alpha, velocity))
 
-    def carried(self, k: int, velocity: np.ndarray, alpha: Block) -> np.ndarray:
-        return carried(self.plain.way(k), velocity, _filled(alpha, velocity))
+    def carry_acceleration(self, k: int, velocity: np.ndarray, alpha: Block) -> np.ndarray:
+        return carry_acceleration(self.plain.way(k), velocity, _or_zeros(alpha, velocity))
 
     def to_base(self, k: int, x: np.ndarray) -> np.ndarray:
         return link.inward(self.plain.rotation[k], self.plain.offset[k], x)
@@ -145,7 +145,7 @@ class RigidLinks(SixWide):
     def from_base(self, k: int, x: np.ndarray) -> np.ndarray:
         return link.outward(self.plain.rotation[k], self.plain.offset[k], x)
 
-    def crossed(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
+    def shift(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
         step = self.plain.rotation[k], self.plain.offset[k]
         return _ACTS[act](*(link.reversed_step(*step) if back else step), x)
 
@@ -157,6 +157,6 @@ class RigidLinks(SixWide):
         return np.matmul(turn, rotation), place + np.matmul(turn, offset[..., None])[..., 0]
 
 
-def _filled(block: Block, like: np.ndarray) -> np.ndarray:
+def _or_zeros(block: Block, like: np.ndarray) -> np.ndarray:
     """A motion, zeros where it is zero by structure."""
     return np.full((6, 1), 0.0, dtype=like.dtype) if block is None else block

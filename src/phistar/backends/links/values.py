@@ -166,9 +166,9 @@ def congruent_inward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) ->
     """φXφ* for symmetric X = [[A, B], [B*, C]]: rotate the blocks, then shift them by the offset."""
     a, b, c = _corners(x)
     a, b, c = (
-        mirrored(rotate_symmetric(rotation, a)),
+        mirror_upper(rotate_symmetric(rotation, a)),
         rotate_symmetric(rotation, b),
-        mirrored(rotate_symmetric(rotation, c)),
+        mirror_upper(rotate_symmetric(rotation, c)),
     )
     lever = skew(offset)
     shifted = b + np.matmul(lever, c)
@@ -180,9 +180,11 @@ def congruent_outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -
     a, b, c = _corners(x)
     lever, back = skew(offset), np.swapaxes(rotation, -1, -2)
     shifted = b + np.matmul(a, lever)
-    corner = mirrored(c + lever_terms(np.swapaxes(shifted, -1, -2), np.swapaxes(b, -1, -2), lever))
+    corner = mirror_upper(c + lever_terms(np.swapaxes(shifted, -1, -2), np.swapaxes(b, -1, -2), lever))
     return _square(
-        mirrored(rotate_symmetric(back, a)), rotate_symmetric(back, shifted), mirrored(rotate_symmetric(back, corner))
+        mirror_upper(rotate_symmetric(back, a)),
+        rotate_symmetric(back, shifted),
+        mirror_upper(rotate_symmetric(back, corner)),
     )
 
 
@@ -195,7 +197,7 @@ def _square(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return np.concatenate([upper, np.concatenate([np.swapaxes(b, -1, -2), c], axis=-1)], axis=-2)
 
 
-def mirrored(block: np.ndarray) -> np.ndarray:
+def mirror_upper(block: np.ndarray) -> np.ndarray:
     """The lower triangle of a symmetric block is the upper one. In a trace, what only it needs is never computed; in
     floats, a Riccati recursion that rounds P and P* apart loses half its digits on a chain with a heavy tip."""
     result = block.copy()

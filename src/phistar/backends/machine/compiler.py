@@ -35,7 +35,7 @@ def machine_code(
     found = cache.load(name)
     if found is not None:
         return found[0], load_object(found[1], entry, name)
-    with _nothing_collected():
+    with _pause_collection():
         made = source()
     data = compile_object(made.text, target, made.loops, made.quick)
     cache.store(name, dict(made.header), data)
@@ -43,7 +43,7 @@ def machine_code(
 
 
 @contextmanager
-def _nothing_collected() -> Iterator[None]:
+def _pause_collection() -> Iterator[None]:
     """Suspend garbage collection while code is made: its hundreds of thousands of tuples are all needed until the text
     is written, and scanning them takes longer than making them."""
     before = gc.isenabled()

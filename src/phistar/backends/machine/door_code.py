@@ -26,7 +26,7 @@ class _Door:
         self.known = {name: table.at(number).load(kind=PLACE) for number, name in enumerate(NAMES)}
 
     def ask(self, name: str, *given: Local | int, kind: kernel_ir.Type = PLACE) -> Local:
-        return self.code.called(kind, self.known[name], *given)
+        return self.code.result_of(kind, self.known[name], *given)
 
     def own(self, number: int) -> Local:
         """The objects that the function was made with."""

@@ -140,7 +140,7 @@ class _Entry:
         code, double = self.code, self.known["double"]
         code.call(self.known["Py_IncRef"], double)
         given = code.like(axes, I32), shape, double, code.like(int(flipped), I32)
-        return code.called(PLACE, self.known["empty"], *given)
+        return code.result_of(PLACE, self.known["empty"], *given)
 
 
 class _Single(_Entry):
@@ -173,13 +173,13 @@ class _Single(_Entry):
 
     def batch(self, axes: Local) -> None:
         self.leave_if(self.differs(axes, 2))
-        self.code.give(self.code.called(PLACE, "many", self.code["args"]))
+        self.code.give(self.code.result_of(PLACE, "many", self.code["args"]))
 
     def tuple_of(self, arrays: list[Local]) -> Local:
-        made = self.code.called(PLACE, self.known["PyTuple_New"], len(arrays))
+        made = self.code.result_of(PLACE, self.known["PyTuple_New"], len(arrays))
         self.leave_if(self.is_null(made), failed=True)
         for number, array in enumerate(arrays):
-            self.code.called(I32, self.known["PyTuple_SetItem"], made, number, array)
+            self.code.result_of(I32, self.known["PyTuple_SetItem"], made, number, array)
         return made
 
 
@@ -201,10 +201,10 @@ class _Into(_Entry):
         rows, given = self.rows(), code["args"].at(count).load(kind=PLACE)
         if len(shapes) > 1:
             self.leave_if(self.differs(given.bytes(TYPE).load(kind=PLACE), self.known["tuple"]))
-            self.leave_if(self.differs(code.called(I64, self.known["PyTuple_Size"], given), len(shapes)))
+            self.leave_if(self.differs(code.result_of(I64, self.known["PyTuple_Size"], given), len(shapes)))
         places = []
         for number, shape in enumerate(shapes):
-            array = given if len(shapes) == 1 else code.called(PLACE, self.known["PyTuple_GetItem"], given, number)
+            array = given if len(shapes) == 1 else code.result_of(PLACE, self.known["PyTuple_GetItem"], given, number)
             places.append(self.writeable(array, shape[::-1] if flipped else shape))
             self.refuse_overlap(places[number], size(shape), rows)
         made = [code.room(size(shape), 64) for shape in shapes] if flipped else places
@@ -296,14 +296,14 @@ class _Many(_Entry):
         self.leave_if(self.is_null(whole), failed=True)
         data = whole.bytes(DATA).load(kind=I64)
         places = [((data + (_LINE - 1)) & -_LINE).place(F64.to)]
-        result = code.called(PLACE, self.known["PyTuple_New"], len(sizes))
+        result = code.result_of(PLACE, self.known["PyTuple_New"], len(sizes))
         self.leave_if(self.is_null(result), whole, failed=True)
         for number, shape in enumerate(self.signature.outputs):
             part = self.part(whole, places[number], shape)
             self.leave_if(self.is_null(part), result, whole, failed=True)
             code.call(self.known["Py_IncRef"], whole)
-            code.called(I32, self.known["base"], part, whole)
-            code.called(I32, self.known["PyTuple_SetItem"], result, number, part)
+            code.result_of(I32, self.known["base"], part, whole)
+            code.result_of(I32, self.known["PyTuple_SetItem"], result, number, part)
             places.append(places[number].at(self.states * sizes[number]))
         code.call(self.known["Py_DecRef"], whole)
         return result, places[: len(sizes)]
@@ -314,7 +314,7 @@ class _Many(_Entry):
         dims, null = self.shape((self.states, *shape)), code.like(0, PLACE)
         code.call(known["Py_IncRef"], known["double"])
         given = code.like(1 + len(shape), I32), dims, null, place, code.like(_PLAIN, I32), null
-        return code.called(PLACE, known["new"], known["array"], known["double"], *given)
+        return code.result_of(PLACE, known["new"], known["array"], known["double"], *given)
 
     def run(self, outputs: list[Local]) -> Local:
         """The kernel's loop without Python's lock; whether numbers overflowed or were invalid."""
@@ -328,7 +328,7 @@ class _Many(_Entry):
             for number, x in enumerate(entries):
                 memory.at(number).store(x)
         self.dims.store(self.states)
-        thread = code.called(PLACE, self.known["PyEval_SaveThread"])
+        thread = code.result_of(PLACE, self.known["PyEval_SaveThread"])
         before = self.flags(word)
         word.store(before & ~_FLAGS)
         code.call("llvm.x86.sse.ldmxcsr", word)

@@ -14,7 +14,7 @@ import numpy as np
 from phistar.backends.links import moves
 from phistar.backends.links.common_frame import inertia_parameters, moved_moments, moved_subspace
 from phistar.backends.links.congruence import rotate_symmetric
-from phistar.backends.links.values import Links, inertia_matrix, mirrored
+from phistar.backends.links.values import Links, inertia_matrix, mirror_upper
 from phistar.backends.programs.structural_blocks import Block
 from phistar.backends.rolled.link_memory import Stage
 from phistar.backends.rolled.plan import Plan, accumulator, parts
@@ -84,7 +84,7 @@ class CommonTracer(StepTracer):
             origin = np.zeros(3) if self.alone else origin
         mass, moment, second = links.mass_parts(0)  # the table of constants has second moments where a tensor would be
         moment, second = moved_moments(
-            origin, mass, np.matmul(rotation, moment), mirrored(rotate_symmetric(rotation, second))
+            origin, mass, np.matmul(rotation, moment), mirror_upper(rotate_symmetric(rotation, second))
         )
         self.made[SUBSPACE] = moved_subspace(rotation, origin, links.subspace[0])
         self.made[MASS] = np.concatenate([inertia_parameters(mass, moment, second), second.reshape(-1)])[:, None]

@@ -24,7 +24,7 @@ from phistar.backends.pairwise.common_frame_steps import CommonTracer, stages
 from phistar.backends.pairwise.layout import Layout
 from phistar.backends.pairwise.pair_loops import loop_functions as pair_functions
 from phistar.backends.pairwise.programs import Nodes, pair_program
-from phistar.backends.pairwise.walk import Walk, walked
+from phistar.backends.pairwise.walk import Walk, walk_tree
 from phistar.backends.rolled.code import stage_calls
 from phistar.backends.rolled.link_loops import TABLES, Array, Block, Sizes, loop_functions
 from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, drop_unneeded, number_entries
@@ -112,7 +112,7 @@ class PairKernel:
     def _data(self, header: Mapping[str, Any], signature: Signature, kinds: list[int], lanes: int) -> list[Any]:
         """The tables of the links, then the places of records, links along the walk, runs, places and sizes."""
         model, rooms = self.model, Rooms.from_data(header["memory"])
-        areas, walk, layout = Areas(model, kinds, rooms, ()), walked(model), header["layout"]
+        areas, walk, layout = Areas(model, kinds, rooms, ()), walk_tree(model), header["layout"]
         places, steps = _record(model, kinds, areas, rooms, walk, layout)
         names = ("q", *layout["inputs"])
         sizes = [[joint.nq if name == "q" else joint.nv for joint in model.joints] for name in names]
@@ -155,7 +155,7 @@ def pair_kernel(nodes: Nodes, symbols: Symbols, model: Model) -> PairKernel | No
 def pair_operations(counts: Mapping[str, Any], model: Model) -> int:
     """Operations per state: of the sweeps at every link of a model with single axes, and of the loops at every pair."""
     _, numbers = kinds_of(model, link_frames(model))
-    walk, total = walked(model), sum(counts["links"][kind] for kind in numbers)
+    walk, total = walk_tree(model), sum(counts["links"][kind] for kind in numbers)
     rates, width = sorted({joint.nv for joint in model.joints}), len(walk.place)
     for case, first, stop, end, *_ in walk.steps.tolist():
         inboard, outboard, everywhere, upper, lower = counts["columns"][str(rates[case])]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from phistar.backends.kernels import F64, I64, Code, Func, Local, transposed
+from phistar.backends.kernels import F64, I64, Code, Func, Local, transpose_vectors
 from phistar.backends.pairwise.bodies import BLOCK, COLUMN, MAIL, Spot
 from phistar.backends.pairwise.layout import EVERYWHERE, INBOARD, LOWER, OUTBOARD, UPPER, Layout, Work
 from phistar.backends.pairwise.walk import GROUP, STEP
@@ -101,7 +101,7 @@ def _mirror(there: str) -> Func:
             code["table"].bytes(a * GROUP * pitch).at(b * GROUP) for a, b in ((along, band), (band, along))
         )
         rows = [source.bytes(pitch * code.whole(i)).load(GROUP) for i in range(GROUP)]
-        for i, value in enumerate(transposed(rows)):
+        for i, value in enumerate(transpose_vectors(rows)):
             turned = [j < i if there == UPPER else j > i for j in range(GROUP)]
             kept = [GROUP + j if other else j for j, other in enumerate(turned)]
             target.bytes(pitch * code.whole(i)).store(rows[i].shuffle(value, kept) if own else value)

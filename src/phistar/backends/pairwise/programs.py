@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phistar.backends.programs.derivations import Nodes, derive, spelled
+from phistar.backends.programs.derivations import Nodes, derive, spell_statements
 from phistar.errors import StatementError
 from phistar.identities.factor import factor
 from phistar.identities.law import TREE
@@ -27,7 +27,7 @@ def pair_program(nodes: Nodes, symbols: Symbols, serial: bool = False) -> PairPr
         except StatementError:
             return None
 
-    return derive(("pairs", spelled(nodes, symbols), serial), make)
+    return derive(("pairs", spell_statements(nodes, symbols), serial), make)
 
 
 def _pair_program(nodes: Nodes, symbols: Symbols, serial: bool) -> PairProgram:
@@ -77,5 +77,5 @@ def _between(polynomial: Polynomial) -> list[Node]:
 
 def symbols_under_forces(s: Symbols) -> Symbols:
     """The symbols with θ̈ = (I − HψK)*D⁻¹(T − Hψ(KT + Mα + 𝓑V)), α at rest (RJK91 eqs. 14, 15)."""
-    rest = s.M @ s.accelerated(zero(SCALARS, RATES)).alpha + s.B_v @ s.V
-    return s.accelerated(s.whitening.T @ s.D.inv @ (s.T - s.H @ s.psi @ (s.K @ s.T + rest)))
+    rest = s.M @ s.with_acceleration(zero(SCALARS, RATES)).alpha + s.B_v @ s.V
+    return s.with_acceleration(s.whitening.T @ s.D.inv @ (s.T - s.H @ s.psi @ (s.K @ s.T + rest)))

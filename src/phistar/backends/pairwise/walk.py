@@ -36,7 +36,7 @@ class Walk:
         return np.array(found, dtype=np.int64).reshape(-1, 3)
 
 
-def walked(model: Model) -> Walk:
+def walk_tree(model: Model) -> Walk:
     """Walk the tree, children in order; the last child goes on with its parent's layer, others with copies. A limb
     begins at a whole group, so that groups of what a link carries hold nothing else."""
     steps: list[list[int]] = []

@@ -32,7 +32,7 @@ def _moved_inertia(frame: Frame, parameters: np.ndarray) -> np.ndarray:
     outer = point[:, None] * (mass * point - moment)[None, :] - moment[:, None] * point[None, :]
     shifted = full + np.eye(3) * np.sum(half * point) - outer
     back = np.swapaxes(rotation, -1, -2)
-    about = rotate_symmetric(back, link.mirrored(shifted))
+    about = rotate_symmetric(back, link.mirror_upper(shifted))
     entries = [about[i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))]
     return np.array([*mass, *np.matmul(back, moment - mass * point), *entries], dtype=object)[:, None]
 

@@ -41,7 +41,7 @@ known: dict[str, Any] = {}
 
 
 @cache
-def spelled(nodes: Nodes, symbols: Symbols) -> str:
+def spell_statements(nodes: Nodes, symbols: Symbols) -> str:
     """An exact name of statements over symbols; of task frames their number, since nothing hangs on what they are
     called."""
     plain = symbols.spelling.removeprefix(str(symbols.frames))
@@ -56,11 +56,11 @@ def derive(made_from: tuple[Any, ...], make: Callable[[], Made]) -> Made:
     """What `make` derives from what is named exactly: a program, or tuples, words and numbers."""
     name = hashlib.sha256(repr((*made_from, laws_of_users())).encode()).hexdigest()[:24]
     if name not in known:
-        known[name] = _cached(name, make)
+        known[name] = _load_or_make(name, make)
     return known[name]
 
 
-def _cached(name: str, make: Callable[[], Any]) -> Any:
+def _load_or_make(name: str, make: Callable[[], Any]) -> Any:
     key = stored.key("derived", name)
     found = stored.load(key, stored.PROGRAM)
     if found is not None:

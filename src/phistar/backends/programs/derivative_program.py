@@ -24,9 +24,9 @@ from phistar.backends.code.pair_table_loop import Pairs, Products
 from phistar.backends.code.unsolved import Block, Unsolved
 from phistar.backends.links.brackets import bracket
 from phistar.backends.links.common_frame import CommonFrame
-from phistar.backends.links.values import Links, mirrored
-from phistar.backends.programs.derivations import Nodes, derive, spelled
-from phistar.backends.programs.interpret import tabled
+from phistar.backends.links.values import Links, mirror_upper
+from phistar.backends.programs.derivations import Nodes, derive, spell_statements
+from phistar.backends.programs.interpret import run_tables
 from phistar.backends.traces.trace import Scalar
 from phistar.errors import StatementError
 from phistar.identities.derivative_laws import composite_acceleration, composite_mass, joint_forces
@@ -53,7 +53,7 @@ def tables_program(nodes: Nodes, symbols: Symbols) -> TableProgram:
         found = [_table_statement(name, node, symbols, tables) for name, node in nodes]
         return TableProgram(lower_tables(tables, symbols, {"mass": composite_mass(symbols)}), tuple(found))
 
-    return derive(("tables", spelled(nodes, symbols)), make)
+    return derive(("tables", spell_statements(nodes, symbols)), make)
 
 
 def _table_statement(name: str, node: Node, s: Symbols, tables: dict[str, Node]) -> TableStatement:
@@ -91,7 +91,7 @@ def _multiple(node: Node, other: Node, s: Symbols) -> Fraction | None:
 
 def symbols_under_forces(symbols: Symbols) -> Symbols:
     """The symbols with θ̈ as joint forces give it, by composite bodies."""
-    return symbols.accelerated(composite_acceleration(symbols))
+    return symbols.with_acceleration(composite_acceleration(symbols))
 
 
 # From programs to numbers
@@ -124,7 +124,7 @@ def _scale(table: np.ndarray, scale: float, pairs: Pairs | None) -> np.ndarray:
     return scale * (table if pairs is None else pairs.fill(table))
 
 
-def unsolved(mass: np.ndarray, by_q: np.ndarray, by_v: np.ndarray, factor: float = 1.0) -> Unsolved:
+def derivatives_to_solve(mass: np.ndarray, by_q: np.ndarray, by_v: np.ndarray, factor: float = 1.0) -> Unsolved:
     """−ℳ⁻¹∂τ/∂θ, −ℳ⁻¹∂τ/∂θ̇ and ℳ⁻¹, times a factor, from ℳ and −∂τ."""
     blocks = Block(0), Block(1), Block(2, symmetric=factor == 1.0)
     return Unsolved(mass, (by_q, by_v, factor * np.eye(mass.shape[-1])), blocks)
@@ -143,8 +143,8 @@ class Tables:
     def at(program: Program, frame: CommonFrame, vectors: dict[str, Any]) -> Tables:
         given = {name: np.asarray(x)[..., None] for name, x in vectors.items()}
         given |= {"a_g": frame.base_acceleration[..., None], "x": np.eye(frame.links.model.nv)}
-        whole, fields = tabled(program, frame.links, given)
-        return Tables(program, frame.links, mirrored(whole["mass"]), fields)
+        whole, fields = run_tables(program, frame.links, given)
+        return Tables(program, frame.links, mirror_upper(whole["mass"]), fields)
 
     def tables(self, sign: float) -> tuple[dict[str, np.ndarray], Pairs | None]:
         """The tables by name, times ±1; of traced scalars with the products over pairs of joints left open."""

@@ -18,7 +18,7 @@ from phistar.backends.links.mechanism import Block, Mechanism
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import Links
 from phistar.backends.programs.biases import WAY
-from phistar.backends.programs.structural_blocks import BlockDomain, block_times, block_total, block_transposed
+from phistar.backends.programs.structural_blocks import BlockDomain, block_times, block_total, transpose_block
 from phistar.backends.traces.solve import solve, solve_symmetric
 from phistar.backends.traces.trace import Scalar
 from phistar.errors import StatementError
@@ -40,7 +40,9 @@ def run(
     return {name: machine.whole(name, space) for name, space in program.outputs}
 
 
-def tabled(program: Program, links: Links, inputs: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def run_tables(
+    program: Program, links: Links, inputs: Mapping[str, Any]
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Run a program with tables: the operators wanted whole, and all fields link by link."""
     machine, made = _run(program, RigidLinks(links), inputs, {}), program.result_names
     return {name: machine.whole(made[name], "joints") for name in program.matrices}, machine.fields
@@ -115,7 +117,7 @@ class _Machine(BlockDomain):
             blocks = [x for x, parent in zip(blocks, self.parents, strict=True) if parent >= 0]
         columns = self.columns_of(blocks)
         filled = [np.zeros((n, columns)) if x is None else x for n, x in zip(self.sizes(space), blocks, strict=True)]
-        stacked = _concatenated([np.zeros((0, columns)), *filled])
+        stacked = _concatenate([np.zeros((0, columns)), *filled])
         places = [i for each in self.links.rates for i in range(each.start, each.stop)] if space == "joints" else []
         return stacked if places == sorted(places) else stacked[..., np.argsort(places), :]
 
@@ -157,7 +159,7 @@ class _Machine(BlockDomain):
             self.fields[statement.target] = value
         else:
             if statement.symmetric and value is not None:
-                value = link.mirrored(value)
+                value = link.mirror_upper(value)
             self.fields[statement.target][at] = value
 
     def get(self, name: str, at: int) -> Block:
@@ -193,7 +195,7 @@ class _Machine(BlockDomain):
                 return np.eye(len(left))
         return block_times(left, right)
 
-    def paired(self, terms: Any, at: int) -> list[tuple[Any, tuple[ir.Call, Any]]]:
+    def pair_terms(self, terms: Any, at: int) -> list[tuple[Any, tuple[ir.Call, Any]]]:
         if not self.links.is_fused or not any(isinstance(x, ir.Call) for _, x in terms):
             return []
         return [(c, p) for c in (1, -1) for p in self.pairs([x for d, x in terms if d == c], at)]
@@ -224,7 +226,7 @@ class _Machine(BlockDomain):
         rate: Any = call.arguments[0]
         if self.parents[k] < 0:
             return None  # the world does not turn
-        carried = self.links.carried(k, self.above(rate.name, k), self.above(other.name, k))
+        carried = self.links.carry_acceleration(k, self.above(rate.name, k), self.above(other.name, k))
         if call.function == WAY:
             return carried
         own = self.links.apply("joint_acceleration", k, [self.value(x, k) for x in call.arguments], lambda _: None)
@@ -234,12 +236,12 @@ class _Machine(BlockDomain):
         name = getattr(term, "name", "")
         match term:
             case ir.FromChildren():
-                return self.gathered(self.links.inward, name, k)
+                return self.gather(self.links.inward, name, k)
             case ir.CongruentChildren(update=update):
-                moved = self.gathered(self.links.congruent_inward, name, k)
+                moved = self.gather(self.links.congruent_inward, name, k)
                 return moved if not update else block_total([(1.0, moved), (-1.0, self.updates(update, k))])
             case ir.CarriedChildren():
-                return self.gathered(self.links.carried_inward, name, k)
+                return self.gather(self.links.carried_inward, name, k)
             case ir.FromParent():
                 return self.over(self.links.outward, k, self.above(name, k))
             case ir.CongruentParent():
@@ -264,7 +266,7 @@ class _Machine(BlockDomain):
     def over(move: Any, k: int, x: Block) -> Block:
         return None if x is None else move(k, x)
 
-    def gathered(self, move: Any, name: str, k: int) -> Block:
+    def gather(self, move: Any, name: str, k: int) -> Block:
         """Σ over the children of what each sends."""
         return block_total([(1.0, self.over(move, c, self.fields[name][c])) for c in self.children[k]])
 
@@ -273,12 +275,12 @@ class _Machine(BlockDomain):
         found = []
         for c in self.children[k]:
             left, right = (self.over(self.links.inward, c, self.fields[name][c]) for name in names)
-            found.append((1.0, block_times(left, block_transposed(right))))
+            found.append((1.0, block_times(left, transpose_block(right))))
         return block_total(found)
 
     def back(self, term: Term, name: str, k: int) -> Block:
         """φ(k,p) = φ⁻¹(p,k), and sums over the siblings, each seen at the parent first."""
-        seen, parent = self.links.crossed, self.parents[k] if k >= 0 else -1
+        seen, parent = self.links.shift, self.parents[k] if k >= 0 else -1
 
         def total(act: Any, links: Iterable[int], back: bool) -> Block:
             known = [(c, self.fields[name][c]) for c in links]
@@ -305,31 +307,31 @@ class _Machine(BlockDomain):
                 known = [self.fields[name][k] if k >= 0 else None for k in links]
                 pairs = zip(self.links.frames, links, known, strict=True)
                 rows = [None if x is None else self.links.to_frame(f, self.fields["X"][k], x) for f, k, x in pairs]
-                return self.stacked(rows)
+                return self.stack_blocks(rows)
             case ir.ToBase():
                 return block_total([(1.0, self.over(self.links.to_base, k, self.fields[name][k])) for k in self.bases])
             case ir.ToRoot():
-                return self.stacked([self.fields[name][k] for k in self.roots])
+                return self.stack_blocks([self.fields[name][k] for k in self.roots])
             case regions.Gathered(operator=operator, transposed=transposed):
-                columns = (block_transposed(self.rows_of(operator, not transposed, k)) for k in range(self.count))
+                columns = (transpose_block(self.rows_of(operator, not transposed, k)) for k in range(self.count))
                 return block_total([(1.0, block_times(x, y)) for x, y in zip(columns, self.fields[name], strict=True)])
             case ir.ToScalar(left=left, right=right):
                 pairs = zip(self.fields[left], self.fields[right], strict=True)
-                return block_total([(1.0, block_times(block_transposed(x), y)) for x, y in pairs])
+                return block_total([(1.0, block_times(transpose_block(x), y)) for x, y in pairs])
             case ir.Call(function="bias_acceleration_at_frames", arguments=(ir.Field(name=name),)):
                 links = [(f, self.links.link_of(f)) for f in self.links.frames]
                 places, velocities = self.fields["X"], self.fields[name]
                 known = [self.links.frame_bias(f, places[k], velocities[k]) if k >= 0 else None for f, k in links]
-                return _concatenated([np.zeros((6, 1)) if x is None else x for x in known])
+                return _concatenate([np.zeros((6, 1)) if x is None else x for x in known])
             case ir.SolveStacked(matrix=matrix, right=right, symmetric=symmetric, over=over):
                 chosen = solve_symmetric if symmetric else solve
                 return self.cut(chosen(self.whole(matrix, over), self.whole(right, over)), over)
         raise AssertionError(term)
 
-    def stacked(self, rows: list[Block]) -> np.ndarray:
+    def stack_blocks(self, rows: list[Block]) -> np.ndarray:
         """Blocks of six rows, one under the other."""
         columns = self.columns_of(rows)
-        return _concatenated([np.zeros((6, columns)) if x is None else x for x in rows])
+        return _concatenate([np.zeros((6, columns)) if x is None else x for x in rows])
 
     def frames_on(self, k: int) -> list[tuple[int, str]]:
         """The task frames on a link, with their numbers."""
@@ -345,7 +347,7 @@ class _Machine(BlockDomain):
     def _block(self, name: str, k: int) -> Block:
         match name:
             case "H":
-                return block_transposed(self.links.subspace(k))
+                return transpose_block(self.links.subspace(k))
             case "M":
                 return self.links.mass(k)
             case "A":
@@ -362,14 +364,14 @@ class _Machine(BlockDomain):
             case "BUB*":
                 pose, unit = self.fields["X"][k], np.eye(6)
                 own = [self.links.from_frame(f, pose, unit) for _, f in self.frames_on(k)]
-                return block_total([(1.0, np.matmul(x, block_transposed(x))) for x in own])
+                return block_total([(1.0, np.matmul(x, transpose_block(x))) for x in own])
         operator = np.asarray(self.operators[name])
         return operator[..., self.rows_at(k, operator.shape[-2]), self.rows_at(k, operator.shape[-1])]
 
     def rows_of(self, operator: str, transposed: bool, k: int) -> np.ndarray:
         """The rows of an operator, or of its adjoint, at one link."""
         matrix = np.asarray(self.operators[operator])
-        whole = block_transposed(matrix) if transposed else matrix
+        whole = transpose_block(matrix) if transposed else matrix
         return whole[..., self.rows_at(k, whole.shape[-2]), :]
 
     def rows_at(self, k: int, size: int) -> slice:
@@ -383,6 +385,6 @@ def _is_same(x: Any, y: Any) -> bool:
     return type(x) is type(y) is Scalar and x.index == y.index
 
 
-def _concatenated(rows: list[np.ndarray]) -> np.ndarray:
+def _concatenate(rows: list[np.ndarray]) -> np.ndarray:
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in rows))
     return np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in rows], axis=-2)

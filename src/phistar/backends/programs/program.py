@@ -13,7 +13,7 @@ from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import links_at
 from phistar.backends.links.wide import mechanism_at
-from phistar.backends.programs.derivations import ARTICULATED, Nodes, Taken, derive, spelled
+from phistar.backends.programs.derivations import ARTICULATED, Nodes, Taken, derive, spell_statements
 from phistar.backends.programs.interpret import poses, run
 from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.arrays import traced as traced_array
@@ -41,7 +41,7 @@ def program_of(
 
         return derived_program(nodes, symbols, setting, matrix, form, taken)
 
-    return derive(("program", spelled(nodes, symbols), setting, matrix, form, taken), make)
+    return derive(("program", spell_statements(nodes, symbols), setting, matrix, form, taken), make)
 
 
 def equal_forms(nodes: Nodes, symbols: Symbols, setting: Setting, matrix: bool) -> tuple[tuple[str, Taken], ...]:
@@ -52,7 +52,7 @@ def equal_forms(nodes: Nodes, symbols: Symbols, setting: Setting, matrix: bool) 
 
         return forms_offered(nodes, symbols, setting, matrix)
 
-    return derive(("forms", spelled(nodes, symbols), setting, matrix), make)
+    return derive(("forms", spell_statements(nodes, symbols), setting, matrix), make)
 
 
 def is_wide(node: Node) -> bool:

@@ -18,13 +18,13 @@ def block_times(left: Block, right: Block) -> Block:
     return None if left is None or right is None else np.matmul(left, right)
 
 
-def block_transposed(block: Block) -> Block:
+def transpose_block(block: Block) -> Block:
     return None if block is None else np.swapaxes(block, -1, -2)
 
 
-def block_divided(left: Block, matrix: np.ndarray) -> Block:
+def divide_block(left: Block, matrix: np.ndarray) -> Block:
     """X Y⁻¹ for symmetric Y."""
-    return None if left is None else block_transposed(solve_symmetric(matrix, block_transposed(left)))
+    return None if left is None else transpose_block(solve_symmetric(matrix, transpose_block(left)))
 
 
 def block_total(terms: list[tuple[float, Block]]) -> Block:
@@ -42,13 +42,13 @@ class BlockDomain(Domain):
         return block_total([(float(c), x) for c, x in terms])
 
     def transpose(self, x: Block) -> Block:
-        return block_transposed(x)
+        return transpose_block(x)
 
     def invert(self, x: Block) -> Block:
         return invert(x) if x.shape[-1] else x  # over no rates there is nothing to invert
 
     def divide(self, x: Block, matrix: Block) -> Block:
-        return block_divided(x, matrix)
+        return divide_block(x, matrix)
 
     def solve(self, matrix: Block, right: Block, symmetric: bool) -> Block:
         return (solve_task if symmetric else solve)(matrix, right)

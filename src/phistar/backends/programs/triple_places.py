@@ -41,7 +41,7 @@ class Group:
         return SAME if axis == other else known[axis, other] if (axis, other) in known else -known[other, axis]
 
 
-def grouped(places: np.ndarray, joints: np.ndarray, carries: np.ndarray) -> Iterator[Group]:
+def group_places(places: np.ndarray, joints: np.ndarray, carries: np.ndarray) -> Iterator[Group]:
     """Rows, columns and directions (m, 3) of a table, by how they stand."""
     if not len(places):
         return

@@ -14,14 +14,14 @@ import numpy as np
 
 from phistar.backends.links.brackets import bracket, coriolis_block, force_bracket
 from phistar.backends.links.common_frame import CommonFrame
-from phistar.backends.programs.derivations import Nodes, derive, spelled
-from phistar.backends.programs.interpret import tabled
+from phistar.backends.programs.derivations import Nodes, derive, spell_statements
+from phistar.backends.programs.interpret import run_tables
 from phistar.backends.programs.triple_places import (
     INSIDE,
     OUTSIDE,
     SAME,
     Group,
-    grouped,
+    group_places,
     joints_of_rates,
     on_one_way,
     turning,
@@ -38,7 +38,7 @@ TENSORS: tuple[str, ...] = ("dqdq", "dqdv", "dvdv", "dadq")
 
 def triples_program(nodes: Nodes, symbols: Symbols) -> TripleProgram:
     """The program of rates of operators between joints."""
-    return derive(("triples", spelled(nodes, symbols)), lambda: lower_triples(nodes, symbols))
+    return derive(("triples", spell_statements(nodes, symbols)), lambda: lower_triples(nodes, symbols))
 
 
 EXCHANGED = {"dqdq": (1, 2), "dqdv": None, "dvdv": (1, 2), "dadq": (0, 1)}
@@ -72,10 +72,10 @@ class Wanted:
                 both = turned[first, second] & (name == "dqdq") if name in exact else np.array(True)
                 also = (first != second) & both
                 asked = np.concatenate([asked, asked[also][:, order]])
-            found[name] = Wanted(places, tuple(grouped(asked, joints, carries)), np.flatnonzero(also))
+            found[name] = Wanted(places, tuple(group_places(asked, joints, carries)), np.flatnonzero(also))
         return found
 
-    def made(self, triples: Triples, table: str) -> np.ndarray:
+    def compute(self, triples: Triples, table: str) -> np.ndarray:
         """The entries, (…, m)."""
         count = len(self.places)
         both = triples.entries(table, self.groups, count + len(self.also))
@@ -95,7 +95,7 @@ class Triples:
     def __post_init__(self) -> None:
         columns = {name: np.asarray(x)[..., None] for name, x in self.given.items()}
         columns["a_g"] = self.frame.base_acceleration[..., None]
-        self._fields = tabled(self.stated.program, self.frame.links, columns)[1]
+        self._fields = run_tables(self.stated.program, self.frame.links, columns)[1]
         self._meetings = {table.name: table.meetings for table in self.stated.tables}
         self._columns: dict[str, np.ndarray] = {}
         joints = self.frame.links.model.joints
@@ -143,10 +143,10 @@ class Triples:
         else:
             made = _coriolis(self._links(meeting.mass)[..., joints, :, :], at, vectors)
         if rows.left:
-            made = np.matmul(_turned(self._links(rows.left)[..., joints, :, :]), made)
+            made = np.matmul(_transpose_blocks(self._links(rows.left)[..., joints, :, :]), made)
         if columns.left:
             made = np.matmul(made, self._links(columns.left)[..., joints, :, :])
-        return made if rows.axis == group.axes[0] else _turned(made)
+        return made if rows.axis == group.axes[0] else _transpose_blocks(made)
 
     def _links(self, field: str) -> np.ndarray:
         """A field's blocks, (…, joints, 6, 6)."""
@@ -160,7 +160,7 @@ class Triples:
             blocks = zip(sizes, self._fields[field], strict=True)
             made = [np.zeros((6, n)) if x is None else np.asarray(x) for n, x in blocks]
             batch = np.broadcast_shapes(*(x.shape[:-2] for x in made))
-            rows = [np.broadcast_to(_turned(x), (*batch, x.shape[-1], 6)) for x in made]
+            rows = [np.broadcast_to(_transpose_blocks(x), (*batch, x.shape[-1], 6)) for x in made]
             self._columns[field] = np.concatenate(rows, axis=-2)
         return self._columns[field]
 
@@ -180,7 +180,7 @@ def _meets(meeting: Meeting, group: Group) -> bool:
 def _products(columns: np.ndarray, vectors: np.ndarray, group: Group) -> np.ndarray:
     """Products of the last rates' columns with the pairs' vectors; of floats all at once."""
     if columns.dtype == vectors.dtype == float:
-        return np.matmul(columns, _turned(vectors))[..., group.last, group.pair]
+        return np.matmul(columns, _transpose_blocks(vectors))[..., group.last, group.pair]
     total: Any = 0.0
     for i in range(6):
         total = total + columns[..., group.last, i] * vectors[..., group.pair, i]
@@ -201,5 +201,5 @@ def _coriolis(masses: np.ndarray, at: int, vectors: np.ndarray) -> np.ndarray:
     return np.stack([np.matmul(turn, vectors[..., None])[..., 0] for turn in turns], axis=-1)
 
 
-def _turned(blocks: np.ndarray) -> np.ndarray:
+def _transpose_blocks(blocks: np.ndarray) -> np.ndarray:
     return np.swapaxes(blocks, -1, -2)

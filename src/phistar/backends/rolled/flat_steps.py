@@ -89,7 +89,7 @@ def _at_link(plan: Plan, record: Recorder, name: str) -> np.ndarray:
     if made is None:
         return record.array("kept", name, plan.shape(name))
     square, forces = made.left.name, made.right.name  # type: ignore[attr-defined]
-    block = link.mirrored(record.array("kept", square, (6, 6)))
+    block = link.mirror_upper(record.array("kept", square, (6, 6)))
     return np.matmul(block, record.array("task", forces, (6, plan.columns(forces))))
 
 

@@ -22,7 +22,7 @@ from phistar.backends.links.mechanism import Act, Mechanism
 from phistar.backends.links.rigid import SixWide
 from phistar.backends.links.values import Links, inertia_matrix
 from phistar.backends.programs.body_axes import AXES, MOVED
-from phistar.backends.programs.structural_blocks import Block, BlockDomain, block_times, block_total, block_transposed
+from phistar.backends.programs.structural_blocks import Block, BlockDomain, block_times, block_total, transpose_block
 from phistar.backends.rolled.plan import BIAS, Plan, accumulator, gathered_parts, read_off, total
 from phistar.backends.rolled.recorder import Place, Recorder, Step, constant_pattern
 from phistar.backends.traces.trace import Scalar
@@ -98,7 +98,7 @@ class StepLink(SixWide):
             diagonal[i, i] = self.record.load("constant", "", ARMATURE + i)
         return diagonal
 
-    def crossed(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
+    def shift(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
         assert back and act != "motion"
         return (moves.back_outward if act == "force" else moves.congruent_back_outward)(self.plain.path(k), x)
 
@@ -182,7 +182,7 @@ class StepTracer(BlockDomain):
         if statement.target == "X":
             value = _numbers(value)
         elif statement.symmetric and value is not None:
-            value = link.mirrored(value)
+            value = link.mirror_upper(value)
         self.made[statement.target] = value
 
     # What is written
@@ -221,7 +221,7 @@ class StepTracer(BlockDomain):
                 moved = np.zeros((above, above)) if value is None else self.link.congruent_inward(self.at, value)
                 if term.update:
                     left, right = (self.link.inward(self.at, self.field(name)) for name in term.update)
-                    moved = moved - np.matmul(left, block_transposed(right))
+                    moved = moved - np.matmul(left, transpose_block(right))
                 moved = moved[np.triu_indices(above)]
             result += [(("siblings", accumulator(term), i), x) for i, x in enumerate(moved.reshape(-1))]
         return result
@@ -238,7 +238,7 @@ class StepTracer(BlockDomain):
                 if added is not None and isinstance(term, ir.ToBase):
                     added = self.link.to_base(self.at, added)
             else:
-                added = block_times(block_transposed(self.field(term.left)), self.field(term.right))
+                added = block_times(transpose_block(self.field(term.left)), self.field(term.right))
             entries = [] if added is None else enumerate(added.reshape(-1))
             result += [(("total", total(term), i), x) for i, x in entries if isinstance(x, Scalar) or x != 0.0]
         return result
@@ -289,15 +289,15 @@ class StepTracer(BlockDomain):
                 result = np.empty((self.width, self.width), dtype=object)
                 upper = np.triu_indices(self.width)
                 result[upper] = record.array("children", accumulator(term), (len(upper[0]),))
-                return link.mirrored(result)
+                return link.mirror_upper(result)
             case ir.FromParent():
                 return None if root else self.link.outward(at, self.parent(name))
             case ir.CongruentParent():
-                return None if root else self.link.congruent_outward(at, link.mirrored(self.parent(name)))
+                return None if root else self.link.congruent_outward(at, link.mirror_upper(self.parent(name)))
             case ir.BackFromParent():
-                return None if root else self.link.crossed("force", at, self.parent(name), True)
+                return None if root else self.link.shift("force", at, self.parent(name), True)
             case ir.BackCongruentParent():
-                return None if root else self.link.crossed("congruent", at, link.mirrored(self.parent(name)), True)
+                return None if root else self.link.shift("congruent", at, link.mirror_upper(self.parent(name)), True)
             case ir.FromBase():
                 return self.link.from_base(at, self.flat(name)) if root else None
             case ir.FromRoot():
@@ -370,7 +370,7 @@ class StepTracer(BlockDomain):
     def _block(self, name: str) -> Block:
         match name:
             case "H":
-                return block_transposed(self.link.subspace(self.at))
+                return transpose_block(self.link.subspace(self.at))
             case "M":
                 return self.link.mass(self.at)
             case "A":
@@ -383,7 +383,7 @@ class StepTracer(BlockDomain):
 
     def _squares(self) -> Block:
         own = [self.link.from_frame(frame, self.place(), np.eye(6)) for _, frame in self.kind.frames or ()]
-        return block_total([(1.0, np.matmul(x, block_transposed(x))) for x in own])
+        return block_total([(1.0, np.matmul(x, transpose_block(x))) for x in own])
 
     def keep(self, name: str, make: Callable[[], Block]) -> Block:
         """A block that is made in the first sweep that asks for it."""

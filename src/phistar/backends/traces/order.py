@@ -239,7 +239,7 @@ def _terms(code: Code, within: set[int], index: int) -> Terms:
 ORDERED_AS_WRITTEN = 2000  # instructions: of fewer, what waits for divisions is put in order as it is written down
 
 
-def arranged(trace: Trace) -> Trace:
+def arrange(trace: Trace) -> Trace:
     """The instructions of a statement as they are best compiled. Where there are many and inertias among them, which
     have many short sums, these become chains; the long sums of inverse dynamics would wait in registers."""
     many = len(trace.code) > ORDERED_AS_WRITTEN and any(op == DIV for op, _, _ in trace.code)

@@ -27,12 +27,12 @@ def replay(trace: Trace, inputs: Sequence[Any], library: Any = np) -> list[Any]:
         elif op in _BINARY:
             values.append(_BINARY[op](values[left], values[right]))
         else:
-            values.append(-values[left] if op == NEG else _called(_NAMED[op], values[left], library))
+            values.append(-values[left] if op == NEG else _call(_NAMED[op], values[left], library))
     chosen = zip(trace.outputs, trace.output_is_constant, strict=True)
     return [value if constant else values[int(value)] for value, constant in chosen]
 
 
-def _called(name: str, x: Any, library: Any) -> Any:
+def _call(name: str, x: Any, library: Any) -> Any:
     return getattr(x, name)() if hasattr(x, name) else getattr(library, name)(x)
 
 

@@ -291,7 +291,7 @@ def restrict(trace: Trace, positions: list[int]) -> Trace:
     return _drop_unneeded(trace.code, tuple(trace.outputs[position] for position in positions), constant)
 
 
-def only_turned(trace: Trace) -> frozenset[int]:
+def angle_inputs(trace: Trace) -> frozenset[int]:
     """Numbers of the inputs that are used only in sines and cosines."""
     turned, otherwise = set(), {int(x) for x, fixed in zip(trace.outputs, trace.output_is_constant) if not fixed}
     for op, left, right in trace.code:

@@ -70,7 +70,7 @@ def text_of(function: str, model: Model, target: Target) -> str:
         recorded = RECORDED[function]
         trace, loops = recorded.trace(model)
         return module_text(trace, recorded.signature(model), target.lanes, target.fma, loops)
-    wanted, _ = getattr(ps, function).wanted(model, ())
+    wanted, _ = getattr(ps, function).statements_for(model, ())
     trace, _, signature = wanted.cheapest()
     return module_text(trace, signature, target.lanes, target.fma)
 
