@@ -47,7 +47,6 @@ from phistar.linear_motion import drift, fill_upper_halves, side_by_side
 from phistar.loops.loop_derivatives import closed_derivatives
 from phistar.model import Model
 from phistar.model.check import check_robot
-from phistar.model.spanning import require_rigid
 from phistar.operators.symbols import Symbols
 from phistar.passive_forces import has_springs_or_damping, spring_and_damper_forces, with_passive
 from phistar.short_repr import short_repr
@@ -194,7 +193,9 @@ def regressor(model: Model, q: Any, v: Any, a: Any) -> Array:
     """Joint forces as a linear function of the bodies' inertial parameters.
 
     `inverse_dynamics` = Yπ + Aθ̈, with π stacking each body's mass, mass·com (3) and Ixx Ixy Iyy Ixz Iyz Izz about its
-    origin (`Inertia.parameters`).
+    origin (`Inertia.parameters`). A body that bends has one parameter in place of ten, the scale of its mass at all
+    nodes, which is 1 as modelled; its stiffness is in `joint_friction`, not here. Models in independent rates have the
+    parameters of their bodies link after link, and for A what X*AX leaves of the tree's.
 
     Parameters
     ----------
@@ -204,7 +205,7 @@ def regressor(model: Model, q: Any, v: Any, a: Any) -> Array:
 
     Returns
     -------
-    (…, nv, 10·bodies)
+    (…, nv, 10·rigid bodies + bending bodies)
         Y.
 
     Examples
@@ -214,7 +215,6 @@ def regressor(model: Model, q: Any, v: Any, a: Any) -> Array:
     >>> (ps.regressor(arm, [0, 0], [0, 0], [1, 0]) @ parameters).round(3)
     array([2.668, 0.834])
     """
-    require_rigid(model, "the regressor")
     return regressor.evaluate(model, q, {"v": v, "qdd": a})
 
 

@@ -4,6 +4,8 @@ What is right is made here from places of nodes alone: ℳ from the velocities o
 energies, and everything else from these by dense linear algebra.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -287,7 +289,7 @@ def test_free_flight_is_that_of_the_mass_matrix(known, mass, jacobian):
     pushed = np.concatenate([np.zeros(6), known.tau[6:]])
     close(found, ps.forward_dynamics(model, q, v, pushed), 1e-9)
     for refused in (ps.freeflying.mass_matrix, ps.freeflying.energy):
-        with pytest.raises(ps.StatementError, match="the way back over φ"):
+        with pytest.raises(ps.StatementError, match="Two-way forms go back over φ"):
             refused(*((model, q) if refused is ps.freeflying.mass_matrix else (model, q, v)))
 
 
@@ -331,18 +333,49 @@ def test_momentum_changes_by_its_own_forces_where_no_joint_force_acts(known):
     close(ps.estimation.momentum_forces(model, q, v), expected, 1e-7)
 
 
-REFUSED = {
-    "regressor": lambda k: ps.regressor(k.model, k.q, k.v, k.a),
-    "scanned_forward_dynamics": lambda k: ps.estimation.scanned_forward_dynamics(k.model, k.q, k.v, k.tau),
-    "square_root": lambda k: ps.estimation.forward_dynamics(k.model, k.q, k.v, k.tau, update="square_root"),
-    "forward_errors": lambda k: ps.estimation.forward_errors(k.model, k.q, k.tau),
-}
+def parameters(model):
+    """π: ten numbers of each rigid body; of one that bends the scale of its mass."""
+    return np.concatenate([[1.0] if body.modes else body.inertia.parameters for body in model.bodies])
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_there_is_refused_by_a_sentence(known, name):
+def test_the_regressor_gives_the_forces_of_the_parameters(known):
+    model, q, v, a = known.model, known.q, known.v, known.a
+    table, own = ps.regressor(model, q, v, a), parameters(model)
+    expected = ps.inverse_dynamics(model, q, v, a) - model.armature * a
+    close(table @ own, expected, 1e-12)
+    close(ps.compile(ps.regressor, model)(q, v, a), table, 1e-12)
+    body = next(body for body in model.bodies if body.modes)
+    place = sum(1 if each.modes else 10 for each in model.bodies[: body.joint.body])
+    flexible = replace(body.flexible, masses=1.5 * body.flexible.masses, modal_mass=None, shared_mass=None)
+    if body.flexible.shared_mass is not None:
+        flexible = replace(body.flexible, masses=1.5 * body.flexible.shared_mass, modal_mass=None, shared_mass=None)
+    heavier, own[place] = model.replace(inertias={body.name: flexible}), 1.5
+    close(table @ own, ps.inverse_dynamics(heavier, q, v, a) - model.armature * a, 1e-12)
+
+
+def test_filters_scans_and_arithmetic_of_many_digits_are_of_links_that_bend(known):
+    model, q, v, tau = known.model, known.q, known.v, known.tau
+    plain = ps.estimation.forward_dynamics(model, q, v, tau, keep="all")
+    root = ps.estimation.forward_dynamics(model, q, v, tau, keep="all", update="square_root")
+    assert plain.kept.keys() == root.kept.keys()
+    for name, expected in plain.kept.items():
+        assert root.kept[name].shape == expected.shape
+        close(root.kept[name], expected, 1e-11)
+    if model.is_serial:
+        close(ps.estimation.scanned_forward_dynamics(model, q, v, tau), plain.accelerations, 1e-12)
+        both = ps.estimation.scanned_forward_dynamics(model, q, np.stack([v, 0.0 * v]), tau)
+        close(both, ps.forward_dynamics(model, q, np.stack([v, 0.0 * v]), tau), 1e-12)
+    else:
+        with pytest.raises(ps.ModelError, match="not a serial chain"):
+            ps.estimation.scanned_forward_dynamics(model, q, v, tau)
+    errors = ps.estimation.forward_errors(model, q, tau)
+    assert set(errors) == set(ps.estimation.acceleration_accuracy.METHODS)
+    assert max(errors.values()) < 1e-12
+
+
+def test_identification_is_of_rigid_bodies(known):
     with pytest.raises(ps.PhistarError, match="bend"):
-        REFUSED[name](known)
+        ps.identify.base_parameters(known.model)
 
 
 def test_modes_are_degrees_of_freedom_of_what_they_move():

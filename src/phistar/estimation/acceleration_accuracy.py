@@ -12,8 +12,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from phistar.array_types import Array
-from phistar.backends.links.rigid import RigidLinks
-from phistar.backends.links.values import links_at
+from phistar.backends.links.wide import mechanism_at
 from phistar.backends.programs.interpret import run
 from phistar.backends.programs.program import program_of
 from phistar.dynamics import forward_dynamics as compiled_dynamics
@@ -22,7 +21,7 @@ from phistar.errors import ModelError, PhistarError, ShapeError, UnknownNameErro
 from phistar.estimation.filtering import forward_dynamics
 from phistar.expression import setting_of, symbols_of
 from phistar.model import Model, ModelBuilder, Revolute, require_tree
-from phistar.spatial import Inertia, Pose, force_transform
+from phistar.spatial import Inertia, Pose
 
 METHODS = ("plain", "conventional", "joseph", "square_root", "cholesky", "compiled")
 """The filter as R87 prints it, every entry of P rounded for itself; the updates of `forward_dynamics`, which keep P
@@ -69,8 +68,8 @@ def precise_forward_dynamics(model: Model, q: Any, v: Any, tau: Any, digits: int
     with mpmath.workdps(digits):
         lifted = _lifting(mpmath)
         arrays = {"θ̇": lifted(given["v"]), "T": lifted(given["tau"]), "a_g": lifted(gravity)}
-        links = links_at(model, lifted(given["q"]))
-        return run(program, RigidLinks(links), {name: x[:, None] for name, x in arrays.items()})["y"][:, 0]
+        links = mechanism_at(model, lifted(given["q"]))
+        return run(program, links, {name: x[:, None] for name, x in arrays.items()})["y"][:, 0]
 
 
 def _lifting(mpmath: Any) -> Any:
@@ -85,6 +84,19 @@ def _lifting(mpmath: Any) -> Any:
 
         def sqrt(self) -> Any:
             return mpmath.sqrt(self)
+
+    def closed(operation: str, swapped: bool) -> Any:
+        def applied(self: Any, *others: Any) -> Any:
+            pair = (mpmath.mpf(others[0]), self) if swapped else (self, *others)
+            found = getattr(mpmath.mpf, operation)(*pair)
+            return found if found is NotImplemented else Digits(found)
+
+        return applied
+
+    for name in ("neg", "abs", "add", "sub", "mul", "truediv"):  # whose results would be mpmath's own class again
+        setattr(Digits, f"__{name}__", closed(f"__{name}__", False))
+    for name in ("add", "sub", "mul", "truediv"):
+        setattr(Digits, f"__r{name}__", closed(f"__{name}__", True))
 
     def lift(array: np.ndarray) -> np.ndarray:
         result = np.empty(array.shape, dtype=object)
@@ -157,26 +169,29 @@ def _accelerations(model: Model, q: np.ndarray, rest: np.ndarray, tau: np.ndarra
 
 
 def _plain_filter(model: Model, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """(35)-(47) at rest as printed, with explicit 6×6 products; what a first program of the filter looks like."""
-    links, n = links_at(model, q), len(model.bodies)
-    moves = [force_transform(links.rotation[k], links.offset[k]) for k in range(n)]
-    z, P = np.zeros((n, 6)), np.stack([links.mass(k) for k in range(n)])
-    gains, residuals, costates = [np.empty(0)] * n, [np.empty(0)] * n, [np.empty(0)] * n
+    """(35)-(47) at rest as printed, with explicit w×w products; what a first program of the filter looks like."""
+    links = mechanism_at(model, q)
+    n = len(links.parents)
+    moves = [links.crossing(k) for k in range(n)]
+    z, P = [np.zeros(links.width(k)) for k in range(n)], [np.array(links.mass(k)) for k in range(n)]
+    gains, residuals, costates = ([np.empty(0, dtype=float)] * n for _ in range(3))
     for k in range(n - 1, -1, -1):
-        axis, rows = links.subspace[k], model.joints[k].v_slice
+        axis = links.subspace(k)
         D = axis.T @ P[k] @ axis + links.armature(k)
         gains[k] = np.linalg.solve(D.T, (P[k] @ axis).T).T
-        innovation = tau[rows] - axis.T @ z[k]
+        innovation = tau[links.rates[k]] - axis.T @ z[k]
         residuals[k] = np.linalg.solve(D, innovation)
-        if links.parents[k] >= 0:
+        parent = links.parents[k]
+        if parent >= 0:
             after = P[k] - gains[k] @ axis.T @ P[k]
-            P[links.parents[k]] += moves[k] @ after @ moves[k].T
-            z[links.parents[k]] += moves[k] @ (z[k] + gains[k] @ innovation)
-    result = np.zeros(model.nv)
+            P[parent] = P[parent] + moves[k] @ after @ moves[k].T
+            z[parent] = z[parent] + moves[k] @ (z[k] + gains[k] @ innovation)
+    result: np.ndarray = np.zeros(model.nv)
     for k in range(n):
-        arriving = moves[k].T @ costates[links.parents[k]] if links.parents[k] >= 0 else np.zeros(6)
-        result[model.joints[k].v_slice] = own = residuals[k] - gains[k].T @ arriving
-        costates[k] = arriving + links.subspace[k] @ own
+        parent = links.parents[k]
+        arriving = moves[k].T @ costates[parent] if parent >= 0 else np.zeros(links.width(k))
+        result[links.rates[k]] = own = residuals[k] - gains[k].T @ arriving
+        costates[k] = arriving + links.subspace(k) @ own
     return result
 
 

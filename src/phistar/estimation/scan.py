@@ -15,7 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from phistar.array_types import Array
+from phistar.backends.links.link_sizes import link_rows
 from phistar.backends.links.values import Links, bias_acceleration, bias_force, has_rotors
+from phistar.backends.links.wide import wide_links
 from phistar.errors import ModelError
 from phistar.model import Model, require_tree
 from phistar.model.spanning import require_rigid
@@ -53,8 +55,27 @@ class _Kind(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class _Chain:
+    """A chain at q, blocks link by link, base first, of w rows with a link's own last: H (n, …, r, w), ℰφ (n, …, w, w),
+    M (n, …, w, w), A (n, …, r, r), one where a link has fewer rates; `rates` (n, r) tells which, −1 of those. `biases`
+    gives a and b at V and θ̇."""
+
+    H: np.ndarray
+    carry: np.ndarray
+    mass: np.ndarray
+    armature: np.ndarray
+    rates: np.ndarray
+    biases: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+    def over_rates(self, x: np.ndarray) -> np.ndarray:
+        """(n, …, r, 1) of a vector over the rates, (…, nv)."""
+        padded = np.concatenate([x, np.zeros((*x.shape[:-1], 1))], axis=-1)
+        return np.moveaxis(padded[..., self.rates], -2, 0)[..., None]
+
+
+@dataclass(frozen=True, eq=False)
 class _Tables:
-    """Constants of the links, base first, independent of q; `alike`: joints of one kind and where they are."""
+    """Constants of rigid links, base first, independent of q; `alike`: joints of one kind and where they are."""
 
     rotation: np.ndarray
     offset: np.ndarray
@@ -68,7 +89,8 @@ def scanned_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> Array:
 
     θ̈ = ℳ⁻¹(τ − C): velocities, bias accelerations, filter (R87 eqs. 35-43) and smoother (44-47), each a scan of
     logarithmic depth. For serial chains of joints with one freedom, without gyroscopic rotors, each of whose links has
-    inertia about its own joint.
+    inertia about its own joint. Bodies may bend: what their modes feel is measured with their joint, and blocks are as
+    wide as the widest link, 6 + m.
 
     Parameters
     ----------
@@ -89,28 +111,76 @@ def scanned_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> Array:
     True
     """
     require_tree(model, "scanned_forward_dynamics")
-    require_rigid(model, "scanned_forward_dynamics")
-    tables = model.kept("scan", lambda: _tables(model))  # to read 10,000 links takes longer than to scan them
+    if model.embedding is not None:
+        require_rigid(model, "scanned_forward_dynamics")
+    _refuse_branches(model)
     q, v = broadcast_state(model, q, v)
     q, tau = broadcast_state(model, q, model.checked(tau, model.nv, "tau"))
-    v = np.broadcast_to(v, q.shape)
-    links, H, carry = _link_arrays(model, tables, np.moveaxis(q, -1, 0))
-    rates, measured = (np.moveaxis(x, -1, 0)[..., None, None] for x in (v, tau))
-    force = _known_force(model, tables, links, carry, H, rates)
-    z, P = _filter(tables, carry, H, force, measured)
-    return np.moveaxis(_smooth(tables, carry, H, z, P, measured)[..., 0, 0], 0, -1)
+    v = np.broadcast_to(v, (*q.shape[:-1], model.nv))
+    chain = _bending_chain(model, q) if model.is_flexible else _rigid_chain(model, q)
+    measured = chain.over_rates(tau)
+    z, P = _filter(chain, _known_force(model, chain, chain.over_rates(v)), measured)
+    found, result = _smooth(chain, z, P, measured)[..., 0], np.empty(tau.shape)
+    for rates, own in zip(chain.rates, found, strict=True):
+        result[..., rates[rates >= 0]] = own[..., rates >= 0]
+    return result
 
 
 # What the chain is
 
 
-def _tables(model: Model) -> _Tables:
+def _rigid_chain(model: Model, q: np.ndarray) -> _Chain:
+    tables = model.kept("scan", lambda: _tables(model))  # to read 10,000 links takes longer than to scan them
+    links, H, carry = _link_arrays(model, tables, np.moveaxis(q, -1, 0))
+    mass, armature = _per_link(tables.mass, links.q), tables.armature.reshape(-1, *(1,) * (H.ndim - 1))
+
+    def biases(velocity: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return bias_acceleration(links, 0, velocity, rates), bias_force(mass, velocity)
+
+    rates = np.array([[joint.v_slice.start] for joint in model.joints])
+    return _Chain(H, carry, np.broadcast_to(mass, carry.shape), armature, rates, biases)
+
+
+def _bending_chain(model: Model, q: np.ndarray) -> _Chain:
+    """Of links of any width, each in the last rows of blocks that are as wide as the widest."""
+    links, n, batch = wide_links(model, q), len(model.bodies), q.shape[:-1]
+    wide, most = max(link_rows(model, "links")), max(link_rows(model, "joints"))
+    H, armature = np.zeros((n, *batch, most, wide)), np.zeros((n, *batch, most, most))
+    carry, mass = np.zeros((2, n, *batch, wide, wide))
+    rates = np.full((n, most), -1)
+    for k, own in enumerate(links.rates):
+        r, first = own.stop - own.start, wide - links.width(k)
+        rates[k, :r] = range(own.start, own.stop)
+        H[k, ..., :r, first:] = transposed(links.subspace(k))
+        armature[k, ..., :r, :r], armature[k, ..., range(r, most), range(r, most)] = links.armature(k), 1.0
+        crossing, mass[k, ..., first:, first:] = links.crossing(k), links.mass(k)
+        carry[k, ..., wide - crossing.shape[-2] :, first:] = crossing
+        _refuse_hollow(model, k, np.matmul(np.matmul(H[k], mass[k]), transposed(H[k])) + armature[k])
+
+    def biases(velocity: np.ndarray, moving: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        a, b = np.zeros(velocity.shape), np.zeros(velocity.shape)
+        cut = [velocity[k, ..., wide - links.width(k) :, :] for k in range(n)]
+        for k, own in enumerate(cut):
+            first, r = wide - own.shape[-2], links.rates[k].stop - links.rates[k].start
+            a[k, ..., first:, :] = links.bias_acceleration(k, own, cut[k - 1] if k else None, moving[k, ..., :r, :])
+            b[k, ..., first:, :] = links.bias_force(k, links.mass(k), own)
+        return a, b
+
+    return _Chain(H, carry, mass, armature, rates, biases)
+
+
+def _refuse_branches(model: Model) -> None:
     if not model.is_serial or any(joint.nv != 1 or joint.nq != 1 for joint in model.joints) or has_rotors(model):
         raise ModelError(
             f"{model.name} is not a serial chain of one-dof joints without gyroscopic rotors, which a scan is "
             "along; use ps.forward_dynamics."
         )
-    _refuse_hollow(model)
+
+
+def _tables(model: Model) -> _Tables:
+    for k, (body, joint) in enumerate(zip(model.bodies, model.joints, strict=True)):
+        axis = joint.kind.subspace(np.zeros(1))
+        _refuse_hollow(model, k, axis.T @ body.inertia.matrix @ axis + joint.kind.armature_diagonal)
     places: dict[int, list[int]] = {}
     for k, joint in enumerate(model.joints):
         places.setdefault(id(joint.kind), []).append(k)
@@ -123,15 +193,13 @@ def _tables(model: Model) -> _Tables:
     )
 
 
-def _refuse_hollow(model: Model) -> None:
+def _refuse_hollow(model: Model, k: int, variance: np.ndarray) -> None:
     """An element divides by HMH* + A of its own link, where the sweep divides by D, of all that is outboard too."""
-    for body, joint in zip(model.bodies, model.joints, strict=True):
-        axis = joint.kind.subspace(np.zeros(1))
-        if not (axis.T @ body.inertia.matrix @ axis)[0, 0] + joint.kind.armature_diagonal[0] > 0.0:
-            raise ModelError(
-                f"{body.name} of {model.name} has no inertia about its own joint, which a scan divides by; use "
-                "ps.forward_dynamics."
-            )
+    if not (np.linalg.eigvalsh(variance)[..., 0] > 0.0).all():
+        raise ModelError(
+            f"{model.bodies[k].name} of {model.name} has no inertia about its own joint, which a scan divides by; use "
+            "ps.forward_dynamics."
+        )
 
 
 def _link_arrays(model: Model, tables: _Tables, q: np.ndarray) -> tuple[Links, np.ndarray, np.ndarray]:
@@ -161,76 +229,73 @@ def _affine(first: Elements, second: Elements) -> Elements:
     return np.matmul(second[0], first[0]), np.matmul(second[0], first[1]) + second[1]
 
 
-def _known_force(
-    model: Model, tables: _Tables, links: Links, carry: np.ndarray, H: np.ndarray, rates: np.ndarray
-) -> np.ndarray:
-    """b + Mφ*(a + E*a_g), (n, …, 6, 1): the input that moving with θ̈ = 0 gives (R87 eqs. 7, 24)."""
-    outward = transposed(carry)
-    moves, velocity = associative_scan(_affine, (outward, np.matmul(transposed(H), rates)))
-    bias = bias_acceleration(links, 0, velocity, rates)
-    ground = np.concatenate([np.zeros(3), -np.asarray(model.gravity, dtype=float)])[:, None]
+def _known_force(model: Model, chain: _Chain, rates: np.ndarray) -> np.ndarray:
+    """b + Mφ*(a + E*a_g), (n, …, w, 1): the input that moving with θ̈ = 0 gives (R87 eqs. 7, 24)."""
+    outward = transposed(chain.carry)
+    moves, velocity = associative_scan(_affine, (outward, np.matmul(transposed(chain.H), rates)))
+    bias, force = chain.biases(velocity, rates)
+    ground = np.concatenate([np.zeros(outward.shape[-1] - 3), -np.asarray(model.gravity, dtype=float)])[:, None]
     acceleration = associative_scan(_affine, (outward, bias))[1] + np.matmul(moves, ground)
-    mass = _per_link(tables.mass, links.q)
-    return np.matmul(mass, acceleration) + bias_force(mass, velocity)
+    return np.matmul(chain.mass, acceleration) + force
 
 
-def _filter(
-    tables: _Tables, carry: np.ndarray, H: np.ndarray, force: np.ndarray, tau: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _filter(chain: _Chain, force: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """z⁻ and P⁻ of every link, base first: the scan's z⁺, P⁺ of the link outboard, moved."""
-    mass = np.broadcast_to(_per_link(tables.mass, tau[..., 0, 0]), carry.shape)
+    carry = chain.carry
     transition = np.concatenate([carry[1:], np.zeros_like(carry[:1])])  # link k's from k+1; nothing reaches the tip
-    own = _elements(tables, transition, H, mass, force, tau)
+    own = _elements(chain, transition, force, tau)
     _, after, spread, _, _ = associative_scan(_stretch, tuple(x[::-1] for x in own))
     outboard = [np.concatenate([x[::-1][1:], np.zeros_like(x[:1])]) for x in (after, spread)]
     z = np.matmul(transition, outboard[0]) + force
-    P = np.matmul(np.matmul(transition, outboard[1]), transposed(transition)) + mass
+    P = np.matmul(np.matmul(transition, outboard[1]), transposed(transition)) + chain.mass
     return z, (P + transposed(P)) / 2
 
 
-def _elements(
-    tables: _Tables, transition: np.ndarray, H: np.ndarray, mass: np.ndarray, force: np.ndarray, tau: np.ndarray
-) -> Elements:
+def _elements(chain: _Chain, transition: np.ndarray, force: np.ndarray, tau: np.ndarray) -> Elements:
     """(A, b, C, η, J) of one link: moved to it, M added, its joint measured (Särkkä and García-Fernández 2021)."""
-    variance = np.matmul(np.matmul(H, mass), transposed(H)) + tables.armature.reshape(-1, *(1,) * (H.ndim - 1))
-    gain = np.matmul(mass, transposed(H)) / variance
+    H, mass = chain.H, chain.mass
+    HM = np.matmul(H, mass)
+    variance = np.matmul(HM, transposed(H)) + chain.armature
     seen, new = np.matmul(H, transition), tau - np.matmul(H, force)
+    gain = transposed(np.linalg.solve(variance, HM))
+    told = np.linalg.solve(variance, np.concatenate([new, seen], axis=-1))
     return (
         transition - np.matmul(gain, seen),
         force + np.matmul(gain, new),
-        mass - np.matmul(gain * variance, transposed(gain)),
-        np.matmul(transposed(seen), new / variance),
-        np.matmul(transposed(seen), seen / variance),
+        mass - np.matmul(gain, HM),
+        np.matmul(transposed(seen), told[..., :1]),
+        np.matmul(transposed(seen), told[..., 1:]),
     )
 
 
 def _stretch(first: Elements, second: Elements) -> Elements:
     """Two stretches as one, the first outboard (Särkkä and García-Fernández 2021)."""
     (A, b, C, eta, J), (A2, b2, C2, eta2, J2) = first, second
+    w = A.shape[-1]
     right = np.concatenate([A, b + np.matmul(C, eta2), C], axis=-1)
-    met = np.linalg.solve(np.eye(6) + np.matmul(C, J2), right)
-    back = transposed(met[..., :6])
+    met = np.linalg.solve(np.eye(w) + np.matmul(C, J2), right)
+    back = transposed(met[..., :w])
     moved = np.matmul(A2, met)
-    spread = np.matmul(moved[..., 7:], transposed(A2)) + C2
+    spread = np.matmul(moved[..., w + 1 :], transposed(A2)) + C2
     doubt = np.matmul(back, np.matmul(J2, A)) + J
     return (
-        moved[..., :6],
-        moved[..., 6:7] + b2,
+        moved[..., :w],
+        moved[..., w : w + 1] + b2,
         (spread + transposed(spread)) / 2,
         np.matmul(back, eta2 - np.matmul(J2, b)) + eta,
         (doubt + transposed(doubt)) / 2,
     )
 
 
-def _smooth(
-    tables: _Tables, carry: np.ndarray, H: np.ndarray, z: np.ndarray, P: np.ndarray, tau: np.ndarray
-) -> np.ndarray:
+def _smooth(chain: _Chain, z: np.ndarray, P: np.ndarray, tau: np.ndarray) -> np.ndarray:
     """θ̈ = e⁺ − G*λ⁺, with λ⁻ = (I − GH)*λ⁺ + H*e⁺ and λ⁺(k) = φ*λ⁻(k−1) scanned outward (R87 eqs. 44-47)."""
-    PH = np.matmul(P, transposed(H))
-    D = np.matmul(H, PH) + tables.armature.reshape(-1, *(1,) * (H.ndim - 1))
-    gain, residual = PH / D, (tau - np.matmul(H, z)) / D
-    closed = transposed(np.eye(6) - np.matmul(gain, H))
-    outward = transposed(carry)
+    H = chain.H
+    HP = np.matmul(H, P)
+    D = np.matmul(HP, transposed(H)) + chain.armature
+    solved = np.linalg.solve(D, np.concatenate([tau - np.matmul(H, z), HP], axis=-1))
+    residual, gain = solved[..., :1], transposed(solved[..., 1:])
+    closed = transposed(np.eye(H.shape[-1]) - np.matmul(gain, H))
+    outward = transposed(chain.carry)
     _, below = associative_scan(_affine, (np.matmul(closed, outward), np.matmul(transposed(H), residual)))
     arriving = np.concatenate([np.zeros_like(below[:1]), np.matmul(outward[1:], below[:-1])])
     return residual - np.matmul(transposed(gain), arriving)

@@ -232,17 +232,8 @@ def _white_forces(name: str, model: Model, q: Any, count: int, rng: np.random.Ge
         raise ModelError(f"{model.name} has gyroscopic rotors, which no white noise is like.")
     links, rows = tree_links(model, model.checked_q(q)), link_rows(model, "links")
     white = np.split(rng.normal(size=(count, sum(rows))), np.cumsum(rows)[:-1], axis=-1)
-    made = [
-        times(_bent_factor(links.mass(k)) if body.modes else mass_factor(model, k), own)
-        for k, (body, own) in enumerate(zip(model.bodies, white, strict=True))
-    ]
+    made = [times(mass_factor(links, model, k), own) for k, own in enumerate(white)]
     return np.concatenate(made, axis=-1)
-
-
-def _bent_factor(mass: np.ndarray) -> np.ndarray:
-    """F with FF* = M(k) of a body that bends, (w, w): a line beam has no inertia about its axis."""
-    values, axes = np.linalg.eigh(mass)
-    return axes * np.sqrt(np.maximum(values, 0.0))
 
 
 def sample_joint_forces(model: Model, q: Any, count: int, rng: np.random.Generator) -> Array:

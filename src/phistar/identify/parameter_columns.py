@@ -10,7 +10,7 @@ import numpy as np
 
 from phistar.derivatives import regressor
 from phistar.errors import ModelError, PhistarError
-from phistar.model import Model, require_tree
+from phistar.model import Model, require_rigid, require_tree
 
 INERTIAL = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 OF_JOINTS = ("armature", "damping", "friction", "offset")
@@ -26,6 +26,7 @@ class Columns:
 
     def __post_init__(self) -> None:
         require_tree(self.model, "identification")
+        require_rigid(self.model, "identification")
         if not self.model.nv:
             raise ModelError(f"{self.model.name} has no joints whose forces could tell anything.")
         for term in self.terms:

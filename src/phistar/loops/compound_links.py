@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phistar.backends.links.link_sizes import parameter_count
 from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.wide import WideLinks
@@ -64,6 +65,10 @@ class CompoundLinks(Mechanism):
 
     def width(self, k: int) -> int:
         return self.embedding.width(k)
+
+    def parameters(self, k: int) -> int:
+        """Those of the members."""
+        return parameter_count(self.model.bodies[body] for body in self.embedding.groups[k].bodies)
 
     def crossing(self, k: int) -> np.ndarray:
         """ℰ_C(p,k); of a link on the world, E_C(k)."""
@@ -122,6 +127,16 @@ class CompoundLinks(Mechanism):
         parts = [self.tree.bias_force(b, self.tree.mass(b), velocity[..., x, :]) for b, x in self._rows(k).items()]
         parts.append(np.zeros((*parts[0].shape[:-2], len(self.embedding.heavy(k)), 1)))
         return np.concatenate(parts, axis=-2)
+
+    def parameter_forces(self, k: int, velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        """Y*(k): a block for each member."""
+        found = np.zeros((*alpha.shape[:-2], self.parameters(k), self.width(k)), dtype=np.result_type(velocity, alpha))
+        first = 0
+        for body, rows in self._rows(k).items():
+            own = self.tree.parameter_forces(body, velocity[..., rows, :], alpha[..., rows, :])
+            found[..., first : first + own.shape[-2], rows] = own
+            first += own.shape[-2]
+        return found
 
     def bias_acceleration(self, k: int, velocity: np.ndarray, above: Any, v: np.ndarray) -> np.ndarray:
         """a_C = φ_𝔊*(a_𝔊 + H_𝔊*Ẋθ̇_i), and Ẋθ̇_i of the rates with armature."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from phistar.model import Model
+from collections.abc import Iterable
 
-PARAMETERS = 10  # inertial parameters of a body
+from phistar.model import Body, Model
+
+PARAMETERS = 10  # inertial parameters of a rigid body
 
 
 def links_of(model: Model) -> tuple[tuple[int, ...], ...]:
@@ -25,6 +27,11 @@ def link_size(model: Model, k: int) -> tuple[int, int, int]:
         body = model.bodies[k]
         return 6 + body.modes, body.joint.nv + body.modes, 1
     return model.embedding.width(k), model.embedding.choices[k].shape[-1], len(model.embedding.groups[k].bodies)
+
+
+def parameter_count(bodies: Iterable[Body]) -> int:
+    """Inertial parameters of the bodies of a link: ten of a rigid one, the scale of its mass of one that bends."""
+    return sum(1 if body.modes else PARAMETERS for body in bodies)
 
 
 def freedoms(model: Model, frames: tuple[str, ...]) -> int:
@@ -57,7 +64,7 @@ def link_rows(model: Model, space: str) -> list[int]:
     if space == "links":
         return [width for width, _, _ in sizes]
     if space == "parameters":
-        return [PARAMETERS] * len(sizes)
+        return [parameter_count(model.bodies[k] for k in bodies) for bodies in links_of(model)]
     inner = space == "inner"
     return [
         0 if inner and parent < 0 else rates for (_, rates, _), parent in zip(sizes, link_parents(model), strict=True)

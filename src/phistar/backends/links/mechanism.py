@@ -49,6 +49,10 @@ class Mechanism(ABC):
     def width(self, k: int) -> int:
         """w(k)."""
 
+    def parameters(self, k: int) -> int:
+        """How many inertial parameters link k has."""
+        raise refusal("inertial parameters")
+
     @abstractmethod
     def crossing(self, k: int) -> np.ndarray:
         """ℰφ(p,k), (…, w(p), w(k)); of a link on the world, E(k), (…, 6, w(k))."""
@@ -91,6 +95,8 @@ class Mechanism(ABC):
             return self.reference_force(k, *arguments)
         if function == "bias_force":
             return self.bias_force(k, *arguments)
+        if function == "parameter_forces":
+            return None if any(x is None for x in arguments) else self.parameter_forces(k, *arguments)
         if function in OF_BLOCKS:
             return FORMULAS[function](None, k, *arguments)
         raise refusal(function.replace("_", " "))
@@ -112,6 +118,10 @@ class Mechanism(ABC):
         """b_r(k), (…, w, 1)."""
         raise refusal("forces of a reference velocity")
 
+    def parameter_forces(self, k: int, velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        """Y*(k), (…, parameters, w): Mα + b for each inertial parameter of link k that is one, the others zero."""
+        raise refusal("forces of inertial parameters")
+
     def inertial_force(self, mass: np.ndarray, velocity: np.ndarray, alpha: Block) -> np.ndarray:
         """Mα + b, where both are fused."""
         raise NotImplementedError(type(self).__name__)
@@ -130,6 +140,9 @@ class Mechanism(ABC):
         if k not in self._crossings:
             self._crossings[k] = self.crossing(k)
         return self._crossings[k]
+
+    def _carrier_width(self, k: int) -> int:
+        return self.width(self.parents[k]) if self.parents[k] >= 0 else 6
 
     def keep_crossing(self, k: int, block: np.ndarray) -> None:
         """Let ℰφ(p,k) be a block that is known."""
@@ -165,7 +178,12 @@ class Mechanism(ABC):
 
     def shift(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
         """φx of forces, φ*x of motions or φXφ* between the link and its parent; `back`: with φ⁻¹ in place of φ."""
-        raise refusal("the way back over φ, which has no inverse there")
+        raise StatementError(
+            f"Two-way forms go back over φ, but between links {self.width(k)} and {self._carrier_width(k)} wide ℰφ has "
+            "no inverse: a motion of the link does not tell how a body that bends, or a compound link, moves inside. "
+            "Take the one-way form (ps.mass_matrix, ps.inverse_dynamics, ps.freeflying.generalized_jacobian and the "
+            "like hold), or model.rerooted(base) for another base that rigid bodies lead to."
+        )
 
     # Where links and task frames are
 

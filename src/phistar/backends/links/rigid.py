@@ -11,6 +11,7 @@ import numpy as np
 from phistar.backends.links import moves
 from phistar.backends.links import values as link
 from phistar.backends.links.formulas import FORMULAS
+from phistar.backends.links.link_sizes import PARAMETERS
 from phistar.backends.links.mechanism import Act, Block, Mechanism
 from phistar.backends.links.newton_euler import carry_acceleration, inertial_force
 from phistar.backends.links.two_velocities import reference_acceleration, reference_force
@@ -39,6 +40,9 @@ class SixWide(Mechanism):
 
     def width(self, k: int) -> int:
         return 6
+
+    def parameters(self, k: int) -> int:
+        return PARAMETERS
 
     def crossing(self, k: int) -> np.ndarray:
         return force_transform(self.plain.rotation[k], self.plain.offset[k])
@@ -77,6 +81,9 @@ class SixWide(Mechanism):
 
     def reference_force(self, k: int, mass: np.ndarray, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
         return reference_force(mass, velocity, reference)
+
+    def parameter_forces(self, k: int, velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        return link.parameter_forces(velocity, alpha)
 
     def apply(self, function: str, k: int, arguments: list[Block], above: Callable[[str], Block]) -> Block:
         return FORMULAS[function](self.plain, k, *arguments)

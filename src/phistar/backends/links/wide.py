@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links import values as link
+from phistar.backends.links.link_sizes import parameter_count
 from phistar.backends.links.mass_points import MassPoints, points_at
 from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.rigid import RigidLinks
@@ -164,6 +165,10 @@ class WideLinks(Mechanism):
         """w(k)."""
         return 6 + self.model.bodies[k].modes
 
+    def parameters(self, k: int) -> int:
+        """Ten of a rigid body; of one that bends the scale of its mass, one as it is modelled."""
+        return parameter_count((self.model.bodies[k],))
+
     @cached_property
     def _cache(self) -> dict[tuple[int, int], Any]:
         return {}
@@ -235,6 +240,13 @@ class WideLinks(Mechanism):
             force = np.matmul(own, node.bias(velocity)) + link.bias_force(own, moving)
             parts.append(np.matmul(transposed(node.motion), force))
         return sum(parts[1:], parts[0])
+
+    def parameter_forces(self, k: int, velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        """Y*(k), (…, parameters, w): of a body that bends the one row (Mα + b)*."""
+        if not self.model.bodies[k].modes:
+            return link.parameter_forces(velocity, alpha)
+        mass = self.mass(k)
+        return transposed(np.matmul(mass, alpha) + self.bias_force(k, mass, velocity))
 
     def bias_acceleration(self, k: int, velocity: np.ndarray, above: np.ndarray | None, v: np.ndarray) -> np.ndarray:
         """a(k), (…, w, 1); `above` is the parent's V̄, which a node that carries the link needs."""

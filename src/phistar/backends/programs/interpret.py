@@ -90,7 +90,7 @@ class _Machine(BlockDomain):
     def sizes(self, space: str) -> list[int]:
         """Rows of each link's part of a space."""
         if space == "parameters":
-            return [10] * self.count
+            return [self.links.parameters(k) for k in range(self.count)]
         if space == "links":
             return [self.links.width(k) for k in range(self.count)]
         rates = [each.stop - each.start for each in self.links.rates]

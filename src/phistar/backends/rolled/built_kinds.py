@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.links.link_sizes import parameter_count
 from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.single_out import SingledLink
 from phistar.backends.rolled.recorder import Recorder
@@ -34,6 +35,10 @@ class BuiltKind(LinkKind):
     @property
     def sizes(self) -> tuple[int, int, int]:
         return self.link.sizes
+
+    @property
+    def parameters(self) -> int:
+        return parameter_count(self.link.bodies)
 
     @property
     def carrier_sizes(self) -> tuple[int, int, int]:

@@ -277,10 +277,10 @@ class Plan:
         """Number of entries of an input or result per link."""
         return [n * self.columns(name) for n in link_rows(model, self.inputs_by_link.get(name) or self.outputs[name])]
 
-    def part(self, name: str, dofs: int, width: int) -> tuple[int, int]:
+    def part(self, name: str, dofs: int, width: int, parameters: int) -> tuple[int, int]:
         """The shape of a link's part of an input or result."""
         space = self.inputs_by_link.get(name) or self.outputs[name]
-        return {"links": width, "parameters": PARAMETERS}.get(space, dofs), self.columns(name)
+        return {"links": width, "parameters": parameters}.get(space, dofs), self.columns(name)
 
     @cached_property
     def at_root(self) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 from phistar.backends.links import moves
 from phistar.backends.links import values as link
 from phistar.backends.links.link_frames import ROOT, SCREW
+from phistar.backends.links.link_sizes import PARAMETERS
 from phistar.backends.links.mechanism import Act, Mechanism
 from phistar.backends.links.rigid import SixWide
 from phistar.backends.links.values import Links, inertia_matrix
@@ -44,6 +45,7 @@ class LinkKind(ABC):
     is_root: bool
     sizes: tuple[int, int, int]
     carrier_sizes: tuple[int, int, int]
+    parameters: int = PARAMETERS
     build: bytes = b""
     above: bytes = b""
     keeps: bool = False  # whether blocks are kept from sweep to sweep: they cost more to make than to load
@@ -203,7 +205,7 @@ class StepTracer(BlockDomain):
 
     def part(self, name: str) -> tuple[int, int]:
         """Shape of this link's part of an input or result."""
-        return self.plan.part(name, self.nv, self.width)
+        return self.plan.part(name, self.nv, self.width, self.kind.parameters)
 
     def sent_to_parent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
         """Terms this link sends its parent: φx, or the upper triangle of φXφ*. All kinds on a link of one build send
