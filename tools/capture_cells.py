@@ -1,27 +1,37 @@
-"""The table of captures: many runs of every cell, kept as they go, so that a stopped table is taken up again.
+"""The table of captures: many runs of every cell, kept in a file that the next call goes on from.
 
-    python tools/capture_cells.py FOLDER                        every cell, 20 runs each
-    python tools/capture_cells.py FOLDER --runs 200 --seed 5    more of them
-    python tools/capture_cells.py FOLDER --only puma            cells whose names begin so
-    python tools/capture_cells.py FOLDER --table                the table of what is there
+    python tools/capture_cells.py                             20 runs of every cell, as far as they are not there yet
+    python tools/capture_cells.py --runs 200 --only puma      200 of the cells whose names begin so
+    python tools/capture_cells.py --runs 0                    the table of what is there
+    python tools/capture_cells.py --scenes FOLDER             the scenes: phistar run FOLDER/CELL.toml --seed S
 
-A run takes 0.5 to 3 s of a core. FOLDER/CELL is the folder of a campaign, FOLDER/scenes holds the scene files.
+A run takes 0.5 to 3 s of a core. They are made in campaigns of 20, each with a seed of its own, and written down one by
+one in docs/simulation/captures.json with the commit that made them. How often each cell was captured is asked for in
+`ASKED`; a capture whose greatest contact force is above the cell's limit is none.
 """
 
 import argparse
 import json
+import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import numpy as np
+
 import phistar as ps
 from phistar.errors import PhistarError
+from phistar.sim.campaign.counting import share
 from phistar.sim.scenes.toml import text_of
 from tests.capture import pairs, variants
 
+ROOT = Path(__file__).resolve().parent.parent
+KEPT = ROOT / "docs" / "simulation" / "captures.json"
+BLOCK = 20  # runs of a campaign
 Maker = Callable[[Path], dict[str, Any]]
 
 
@@ -67,57 +77,150 @@ CELLS: dict[str, Maker] = {
     "drift-10mm": lambda folder: variants.changed("grapple", velocity={"vector": [0.01, 0.01]}),
     "panels-slosh-wheel": variants.spacecraft,
 }
-COLUMNS = ("cell", "captured", "at 95 %", "peak force, N: median, greatest", "distance, mm", "momentum", "s of a core")
+COLUMNS = (
+    "cell", "captured", "at 95 %", "asked", "contact force, N: median, greatest", "distance, mm", "momentum",
+    "s of a core",
+)  # fmt: skip
 
 
-def run(name: str, folder: Path, runs: int, seed: int, workers: int) -> None:
-    scenes = folder / "scenes"
-    scenes.mkdir(parents=True, exist_ok=True)
-    path = scenes / f"{name}.toml"
-    path.write_text(text_of(CELLS[name](scenes) | {"name": name}), "utf-8")
-    ps.campaign(path, runs, seed, folder / name, workers=workers, resume=True)
+class Asked(NamedTuple):
+    """Of so many runs which share is to be captured, with no contact force above a limit, N."""
+
+    runs: int
+    share: float
+    force: float = np.inf
 
 
-def line(name: str, folder: Path) -> str:
-    place = folder / name / "campaign.json"
-    if not place.is_file():
+TOLD = Asked(200, 0.0)
+ASKED = {
+    **dict.fromkeys(("puma-5-fixed", "puma-5-free"), Asked(1000, 0.998, 40.0)),
+    **dict.fromkeys(("puma-10-fixed", "puma-10-free"), Asked(200, 0.995, 60.0)),
+    **dict.fromkeys(("puma-20-fixed", "puma-20-free"), Asked(200, 0.98, 60.0)),
+    **dict.fromkeys(("puma-30-fixed", "puma-30-free"), TOLD),
+}
+OTHERS = Asked(200, 0.97)
+
+
+def read_blocks(path: Path) -> list[dict[str, Any]]:
+    return json.loads(path.read_text("utf-8")) if path.is_file() else []
+
+
+def write_blocks(path: Path, blocks: Sequence[Mapping[str, Any]]) -> None:
+    lines = [json.dumps(block, ensure_ascii=False) for block in blocks]
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
+
+
+def noted(block: dict[str, Any], row: Mapping[str, Any]) -> None:
+    """Write a run into its block: its numbers, and the reason where it was no capture."""
+    block["runs"] += 1
+    peak = None if row.get("peak_force") is None else round(row["peak_force"], 2)
+    if row.get("reached"):
+        block["peaks"].append(peak)
+    else:
+        block["failures"].append({name: row.get(name) for name in ("seed", "outcome", "reason")} | {"peak": peak})
+    for name, key, pick in (("distance", "min_distance", min), ("momentum", "momentum_drift", max)):
+        if row.get(key) is not None:
+            block[name] = row[key] if block[name] is None else pick(block[name], row[key])
+    block["core_times"].append(round(row.get("core_time") or 0.0, 2))
+
+
+def run(name: str, runs: int, kept: Path, scenes: Path, commit: str) -> None:
+    """Make the runs that a cell lacks."""
+    path, blocks = write_scene(name, scenes), read_blocks(kept)
+    own = [block for block in blocks if block["cell"] == name]
+    missing, seed = runs - sum(block["runs"] for block in own), max((block["seed"] for block in own), default=0)
+    while missing > 0:
+        seed, count = seed + 1, min(missing, BLOCK)
+        block: dict[str, Any] = {"cell": name, "seed": seed, "commit": commit, "runs": 0}
+        block |= {"peaks": [], "failures": [], "core_times": [], "distance": None, "momentum": None}
+        blocks.append(block)
+
+        def keep(row: Mapping[str, Any], block: dict[str, Any] = block) -> None:
+            noted(block, row)
+            write_blocks(kept, blocks)
+
+        ps.campaign(path, count, seed, workers=1, progress=keep)
+        missing -= count
+
+
+def write_scene(name: str, folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.toml"
+    path.write_text(text_of(CELLS[name](folder) | {"name": name}), "utf-8")
+    return path
+
+
+def line(name: str, blocks: Sequence[Mapping[str, Any]]) -> str:
+    """A cell's row of the table."""
+    own, asked = [block for block in blocks if block["cell"] == name], ASKED.get(name, OTHERS)
+    if not own:
         return ""
-    told = json.loads(place.read_text("utf-8"))
-    share, numbers = told["reached"], told["numbers"]
-    if not share:
-        return f"| {name} | {'; '.join(str(each['reason']) for each in told['failures'])[:200]} |"
+    good, lost = (
+        [peak for block in own for peak in block["peaks"]],
+        [each for block in own for each in block["failures"]],
+    )
+    peaks = [*good, *(each["peak"] for each in lost if each["peak"] is not None)]
+    held = share(sum(peak <= asked.force for peak in good), sum(block["runs"] for block in own))
+    limit = f" below {asked.force:g} N" if np.isfinite(asked.force) else ""
+    distances, drifts = ([b[name] for b in own if b[name] is not None] for name in ("distance", "momentum"))
     cells = [
         name,
-        f"{share['count']} of {share['of']}",
-        f"{share['low']:.1%} to {share['high']:.1%}",
-        f"{numbers['peak_force']['median']:.1f}, {numbers['peak_force']['max']:.1f}",
-        f"{1e3 * numbers['min_distance']['min']:.2f}",
-        f"{numbers['momentum_drift']['max']:.0e}" if "momentum_drift" in numbers else "",
-        f"{numbers['core_time']['median']:.2f}",
+        f"{held['count']} of {held['of']}",
+        f"{held['low']:.1%} to {held['high']:.1%}",
+        f"{asked.share:.1%} of {asked.runs}{limit}" if asked.share else "told",
+        f"{np.median(peaks):.1f}, {max(peaks):.1f}" if peaks else "",
+        f"{1e3 * min(distances):.2f}" if distances else "",
+        f"{max(drifts):.0e}" if drifts else "",
+        f"{np.median([spent for block in own for spent in block['core_times']]):.2f}",
     ]
     return "| " + " | ".join(cells) + " |"
 
 
+def failures(name: str, blocks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Every run of a cell that was no capture, with its seed and its reason, and those that touched too hard."""
+    limit, told = ASKED.get(name, OTHERS).force, []
+    for block in blocks:
+        if block["cell"] == name:
+            told += [
+                f"- {name}, seed {each['seed']}: {each['outcome']}, {each['reason']}" for each in block["failures"]
+            ]
+            hard = [peak for peak in block["peaks"] if peak > limit]
+            told += [f"- {name}, one of the campaign with seed {block['seed']}: {peak:.0f} N" for peak in hard]
+    return told
+
+
+def table(blocks: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
+    rows = [row for name in names if (row := line(name, blocks))]
+    reasons = [each for name in names for each in failures(name, blocks)]
+    head = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
+    return "\n".join([*head, *rows, "", *(reasons or ["None failed."])]) + "\n"
+
+
+def commit_of(root: Path) -> str:
+    return subprocess.run(
+        ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
+        capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=20, help="of every cell, with those that are there")
     parser.add_argument("--only", default="", help="cells whose names begin so")
-    parser.add_argument("--table", action="store_true", help="print what is there, run nothing")
+    parser.add_argument("--kept", type=Path, default=KEPT, help="the file of results")
+    parser.add_argument("--scenes", type=Path, help="write the scene files to this folder, and run nothing")
     given = parser.parse_args()
     names = [name for name in CELLS if name.startswith(given.only)]
-    print("| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS), sep="\n", flush=True)
-    for name in names:
-        try:
-            if not given.table:
-                run(name, given.folder, given.runs, given.seed, given.workers)
-        except PhistarError as error:
-            print(f"| {name} | {error} |", flush=True)
-            continue
-        if told := line(name, given.folder):
-            print(told, flush=True)
+    if given.scenes:
+        print(*(write_scene(name, given.scenes) for name in names), sep="\n")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            try:
+                run(name, given.runs, given.kept, Path(folder), commit_of(ROOT))
+            except PhistarError as error:
+                print(f"{name}: {error}", file=sys.stderr, flush=True)
+    print(table(read_blocks(given.kept), names), end="")
 
 
 if __name__ == "__main__":
