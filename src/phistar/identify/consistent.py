@@ -1,20 +1,22 @@
-"""Physically consistent inertias: every body's pseudo-inertia is LL*, with the logarithms of L's diagonal as unknowns.
+"""Physically consistent inertias: every body's pseudo-inertia is positive, and as near to what is believed as can be.
 
     Π = [[Σ, m c], [m c*, m]],  Σ = ½ tr(J) 1 − J                      (Wensing, Kim and Slotine 2018)
 
-is positive exactly when a body of positive density has the parameters; Π = LL* makes it so (Rucker and Wensing 2022).
+is positive exactly when a body of positive density has the parameters. Least squares with the entropic divergence from
+a believed inertia, tr(Π₀⁻¹Π) − log det(Π₀⁻¹Π) − 4, is convex (Lee, Wensing and Park 2020) and keeps Π positive.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-LOWER = np.tril_indices(4)
-DIAGONAL = LOWER[0] == LOWER[1]
 ITERATIONS = 200
-ENOUGH = 1e-11  # of the cost: a step that gains less ends the search
+ENOUGH = 1e-10  # of the divergence's weight: Newton's decrement that ends the search
+LOOSE = 0.1  # and one that ends it under a greater weight,
+FASTER = 0.01  # which is lessened so much at a time
 FAR = 1e3  # SI units: how far joints' parameters may be from what the model says where a log does not show them
 LIGHT = 1e-6  # of a robot's own scale: what stands for a body without mass where one is given
 
@@ -39,6 +41,9 @@ def pseudo_inertia(parameters: np.ndarray) -> np.ndarray:
     return made
 
 
+_PARTS = pseudo_inertia(np.eye(10)).reshape(10, 16)  # Π is linear: how it changes with each parameter
+
+
 def _from_pseudo(pseudo: np.ndarray) -> np.ndarray:
     """The ten parameters of Π, which they are linear in."""
     trace = pseudo[..., 0, 0] + pseudo[..., 1, 1] + pseudo[..., 2, 2]
@@ -48,85 +53,104 @@ def _from_pseudo(pseudo: np.ndarray) -> np.ndarray:
     return np.stack([*first, *others], axis=-1)
 
 
-def unknowns(parameters: np.ndarray) -> np.ndarray:
-    """θ (b, 10) of physical parameters (b, 10): L's lower triangle row by row, its diagonal as logarithms."""
-    pseudo = pseudo_inertia(parameters)
-    values, vectors = np.linalg.eigh(pseudo)
+def nearest_physical(parameters: np.ndarray) -> np.ndarray:
+    """Parameters (b, 10) with positive Π: eigenvalues that are not are raised to little."""
+    values, vectors = np.linalg.eigh(pseudo_inertia(parameters))
     floor = LIGHT * max(float(values.max()), 1e-9)
-    pseudo = np.matmul(vectors * np.maximum(values, floor)[..., None, :], np.swapaxes(vectors, -1, -2))
-    found = np.linalg.cholesky(pseudo)[:, LOWER[0], LOWER[1]]
-    found[:, DIAGONAL] = np.log(found[:, DIAGONAL])
-    return found
-
-
-def physical(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The parameters (b, 10) of θ (b, 10), and how they change with it, (b, 10, 10)."""
-    entries = np.where(DIAGONAL, np.exp(np.where(DIAGONAL, theta, 0.0)), theta)
-    L = np.zeros((len(theta), 4, 4))
-    L[:, LOWER[0], LOWER[1]] = entries
-    change = np.zeros((len(theta), 10, 4, 4))
-    for number, (i, j) in enumerate(zip(*LOWER, strict=True)):
-        slope = entries[:, number] if i == j else np.ones(len(theta))
-        change[:, number, i, :] = slope[:, None] * L[:, :, j]
-    change = change + np.swapaxes(change, -1, -2)  # dL L* + L dL*
-    return _from_pseudo(np.matmul(L, np.swapaxes(L, -1, -2))), np.swapaxes(_from_pseudo(change), -1, -2)
+    return _from_pseudo(np.matmul(vectors * np.maximum(values, floor)[..., None, :], np.swapaxes(vectors, -1, -2)))
 
 
 @dataclass(frozen=True, eq=False)
 class Compressed:
-    """π*Gπ − 2g*π, all that least squares need to know of a log, weighted; and a prior on θ."""
+    """π*Gπ − 2g*π, all that least squares need to know of a log, weighted; and what is believed of π beforehand."""
 
     gram: np.ndarray
     right: np.ndarray
     bodies: int
     bounded: np.ndarray  # parameters (p,) that cannot be negative
     prior: np.ndarray  # (p,)
-    spread: float
+    spread: float  # of a body's size, as a standard deviation of logarithms
+
+    @cached_property
+    def _first(self) -> np.ndarray:
+        """π (p,) to begin with."""
+        count = 10 * self.bodies
+        of_joints = np.where(self.bounded, np.maximum(self.prior, 0.0), self.prior)[count:]
+        return np.concatenate([nearest_physical(self.prior[:count].reshape(-1, 10)).reshape(-1), of_joints])
+
+    @cached_property
+    def _pull(self) -> np.ndarray:
+        """The slope of Σ tr(Π₀⁻¹Π) by the bodies' parameters, (10 b,)."""
+        believed = pseudo_inertia(self._first[: 10 * self.bodies].reshape(-1, 10))
+        return (np.linalg.inv(believed).reshape(-1, 16) @ _PARTS.T).reshape(-1)
 
     def fit(self) -> np.ndarray:
-        """π (p,) with all bodies physical: Levenberg and Marquardt's method on θ, parameters of joints kept from 0."""
-        count = 10 * self.bodies
-        center = unknowns(self.prior[:count].reshape(-1, 10))
-        scale = np.where(DIAGONAL, 1.0, np.exp(center[:, DIAGONAL].max(axis=-1))[:, None]).reshape(-1) * self.spread
-        x = np.concatenate([center.reshape(-1), np.maximum(self.prior[count:], 0.0) * self.bounded[count:]])
-        weight, damping = np.concatenate([1.0 / scale**2, np.full(len(x) - count, 1.0 / FAR**2)]), 1e-3
-        first = x.copy()
-        value, slope, curve = self._quadratic(x, first, weight)
+        """π (p,) with all bodies physical: Newton's method, while the divergence's weight λ falls to its own.
+
+        A body alike but larger by a factor e^s has the divergence 4 (e^s − s − 1), near 0 2s²: λ = 1/(2 spread)².
+        """
+        x, least = self._first.copy(), 0.25 / self.spread**2
+        weight = max(least, self._strength(x))
         for _ in range(ITERATIONS):
-            free = ~(self.bounded & (x <= 0.0) & (slope > 0.0))
-            own = curve[np.ix_(free, free)]
-            step = np.zeros(len(x))
-            step[free] = -np.linalg.solve(own + damping * np.diag(np.diag(own)), slope[free])
-            trial = np.where(self.bounded, np.maximum(x + step, 0.0), x + step)
-            trial[:count] = x[:count] + np.clip(step[:count], -2.0 * scale, 2.0 * scale)  # e⁴ in mass at most
-            made = self._quadratic(trial, first, weight)
-            if made[0] < value:
-                gain, x = value - made[0], trial
-                value, slope, curve = made
-                damping = max(0.2 * damping, 1e-12)
-                if gain <= ENOUGH * (1.0 + abs(value)):
-                    break
+            step, decrement, roots = self._newton_step(x, weight)
+            if decrement > (ENOUGH if weight == least else LOOSE) * weight:
+                x = self._along(x, step, roots, weight)
+            elif weight == least:
+                break
             else:
-                damping *= 10.0
-                if damping > 1e12:
-                    break
-        return self._parameters(x)[0]
+                weight = max(least, FASTER * weight)
+        return x
 
-    def _parameters(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _strength(self, x: np.ndarray) -> float:
+        """The weight under which the log moves bodies by about their own size."""
         count = 10 * self.bodies
-        inertial, change = physical(x[:count].reshape(-1, 10))
-        return np.concatenate([inertial.reshape(-1), x[count:]]), change
+        slope = (self.gram @ x - self.right)[:count].reshape(-1, 10)
+        curve = self._curvature(np.linalg.inv(pseudo_inertia(x[:count].reshape(-1, 10))))
+        return float(np.sqrt(np.sum(slope * np.linalg.solve(curve, slope[..., None])[..., 0])))
 
-    def _quadratic(self, x: np.ndarray, first: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """The cost, its gradient and Gauss-Newton's Hessian by x."""
-        pi, change = self._parameters(x)
-        rest = self.gram @ pi - self.right
-        away = x - first
-        jacobian = np.eye(len(x))
-        for k, block in enumerate(change):
+    @staticmethod
+    def _curvature(inverse: np.ndarray) -> np.ndarray:
+        """The second derivative of −log det Π by a body's parameters, tr(Π⁻¹ Eᵢ Π⁻¹ Eⱼ), (b, 10, 10)."""
+        turned = np.matmul(inverse[:, None], _PARTS.reshape(10, 4, 4))
+        flat, across = (m.reshape(*m.shape[:2], 16) for m in (turned, np.swapaxes(turned, -1, -2)))
+        return np.matmul(flat, np.swapaxes(across, -1, -2))
+
+    def _newton_step(self, x: np.ndarray, weight: float) -> tuple[np.ndarray, float, np.ndarray]:
+        """Newton's step (p,), its decrement, and the eigenvalues of Π⁻¹ΔΠ of all bodies."""
+        count = 10 * self.bodies
+        pseudo = pseudo_inertia(x[:count].reshape(-1, 10))
+        inverse = np.linalg.inv(pseudo)
+        slope, curve = self.gram @ x - self.right, self.gram.copy()
+        slope[:count] += weight * (self._pull - (inverse.reshape(-1, 16) @ _PARTS.T).reshape(-1))
+        slope[count:] += (x - self._first)[count:] / FAR**2
+        for k, block in enumerate(self._curvature(inverse)):
             own = slice(10 * k, 10 * k + 10)
-            jacobian[own, own] = block
-        slope, curve = jacobian.T @ rest, jacobian.T @ self.gram @ jacobian
-        slope += weight * away
-        curve[np.arange(len(x)), np.arange(len(x))] += weight
-        return float(0.5 * pi @ (rest - self.right) + 0.5 * np.sum(weight * away**2)), slope, curve
+            curve[own, own] += weight * block
+        others = np.arange(count, len(x))
+        curve[others, others] += 1.0 / FAR**2
+        free = ~(self.bounded & (x <= 0.0) & (slope > 0.0))
+        scale = 1.0 / np.sqrt(np.diag(curve)[free])
+        step = np.zeros(len(x))
+        step[free] = -scale * np.linalg.solve(curve[np.ix_(free, free)] * scale[:, None] * scale, scale * slope[free])
+        lower = np.linalg.inv(np.linalg.cholesky(pseudo))
+        change = pseudo_inertia(step[:count].reshape(-1, 10))
+        roots = np.linalg.eigvalsh(np.matmul(np.matmul(lower, change), np.swapaxes(lower, -1, -2)))
+        return step, float(-slope @ step), roots.reshape(-1)
+
+    def _along(self, x: np.ndarray, step: np.ndarray, roots: np.ndarray, weight: float) -> np.ndarray:
+        """As far along a step as the cost falls, at most all of it; of what is bounded the first stops at its bound."""
+        count = 10 * self.bodies
+        quadratic = self.gram @ step
+        quadratic[count:] += step[count:] / FAR**2
+        begun = float(step @ (self.gram @ x - self.right)) + float(step[count:] @ (x - self._first)[count:]) / FAR**2
+        begun += weight * float(self._pull @ step[:count])
+
+        def slope(alpha: float) -> float:
+            return begun + alpha * float(step @ quadratic) - weight * float(np.sum(roots / (1.0 + alpha * roots)))
+
+        meets = np.where(self.bounded & (step < 0.0) & (x > 0.0), x / np.minimum(step, -1e-300), -np.inf)
+        first, alpha = slope(0.0), min(1.0, float(-meets.max()), 0.95 / max(float(-roots.min()), 1e-300))
+        while (last := slope(alpha)) > -0.1 * first:
+            alpha *= min(max(first / (first - last), 0.1), 0.9)
+        ends = x + alpha * step
+        return np.where(self.bounded & (meets == -alpha), 0.0, np.where(self.bounded, np.maximum(ends, 0.0), ends))

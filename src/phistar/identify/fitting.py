@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array
+from phistar.derivatives import regressor
 from phistar.errors import InfeasibleError, PhistarError, ShapeError
 from phistar.identify.consistent import Compressed, pseudo_inertia
 from phistar.identify.identifiable import BaseParameters, base_of
@@ -20,7 +21,7 @@ from phistar.model.check import check_robot
 from phistar.short_repr import short_repr
 from phistar.spatial import Inertia
 
-CHUNK = 2000  # samples whose regressor is in memory at once
+CHUNK = 500  # samples whose regressor is in memory at once
 UNSEEN = 1e-9  # of the largest: an eigenvalue of what the log tells below which it tells nothing
 EXACT = 1e-12  # of the forces' squares: what is left of them where there is no noise
 _log = logging.getLogger("phistar")
@@ -134,9 +135,9 @@ def fit(
     base = base_of(columns)
     if len(log[0]) * model.nv < 2 * len(base):
         raise ShapeError(f"{len(log[0])} samples say too little of {len(base)} base parameters; log more.")
-    grams = _grams(columns, place, rates, speeds, forces - columns.known_forces(speeds))
+    grams = _grams(columns, base, (place, rates, speeds), forces - columns.known_forces(speeds))
     if motion_noise is not None:
-        grams = without_motion_noise(grams, columns, (place, rates, speeds), motion_noise)
+        grams = without_motion_noise(grams, columns, base, (place, rates, speeds), motion_noise)
     weights = _weights(model, grams, base, noise, len(log[0]))
     gram = np.tensordot(weights, grams, axes=(0, 0))
     values, covariance, unexcited = _least_squares(gram, base)
@@ -146,9 +147,8 @@ def fit(
             model.name,
             ", ".join(unexcited),
         )
-    made = Compressed(
-        gram[:-1, :-1], gram[:-1, -1], columns.bodies, columns.is_nonnegative, columns.model_values, spread
-    ).fit()
+    told = base.grouping.T @ gram[:-1, :-1] @ base.grouping, base.grouping.T @ gram[:-1, -1]
+    made = Compressed(*told, columns.bodies, columns.is_nonnegative, columns.model_values, spread).fit()
     named = dict(zip(columns.names, made.tolist(), strict=True))
     deviations = np.sqrt(np.diag(covariance))
     left = np.sqrt(1.0 / weights)
@@ -167,30 +167,38 @@ def _check_log(model: Model, q: Any, v: Any, a: Any, tau: Any) -> tuple[np.ndarr
     return log
 
 
-def _grams(columns: Columns, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """[Y | τ]*[Y | τ] of each joint's forces, (nv, p + 1, p + 1): all that least squares need to know of a log."""
-    nv, size = columns.model.nv, len(columns.names) + 1
-    total, place = np.zeros((nv, size, size)), _outboard(columns)
-    for start in range(0, len(q), CHUNK):
+def _grams(
+    columns: Columns, base: BaseParameters, log: tuple[np.ndarray, np.ndarray, np.ndarray], tau: np.ndarray
+) -> np.ndarray:
+    """[Y | τ]*[Y | τ] of each joint's forces and the base parameters' columns, (nv, b + 1, b + 1): all that least
+    squares need to know of a log."""
+    model, count = columns.model, 10 * columns.bodies
+    depends, terms = _outboard(columns)[:, base.columns], columns.term_values(log[1], log[2])
+    carried = [base.columns[own & (base.columns < count)] for own in depends]
+    kinds = [((base.columns[own & (base.columns >= count)] - count) // model.nv).tolist() for own in depends]
+    found = [np.zeros((1 + own.sum(),) * 2) for own in depends]
+    for start in range(0, len(tau), CHUNK):
         part = slice(start, start + CHUNK)
-        table = columns.table(q[part], v[part], a[part])
-        for joint in range(nv):
-            own = place[joint]
-            rows = np.concatenate([table[:, joint, own[:-1]], tau[part, joint, None]], axis=-1)
-            total[joint][np.ix_(own, own)] += rows.T @ rows
+        table = regressor(model, *(x[part] for x in log))
+        for joint, gram in enumerate(found):
+            own = [terms[k][part, joint, None] for k in kinds[joint]]
+            rows = np.concatenate([table[:, joint][:, carried[joint]], *own, tau[part, joint, None]], axis=-1)
+            gram += rows.T @ rows
+    total = np.zeros((model.nv, len(base) + 1, len(base) + 1))
+    for joint, gram in enumerate(found):
+        places = np.append(np.flatnonzero(depends[joint]), len(base))
+        total[joint][np.ix_(places, places)] = gram
     return total
 
 
-def _outboard(columns: Columns) -> list[np.ndarray]:
-    """The columns that a joint's force depends on, the force's own last: bodies that it carries, and the joint's."""
-    model, count = columns.model, len(columns.names)
-    found = []
+def _outboard(columns: Columns) -> np.ndarray:
+    """Which columns each joint's force depends on, (nv, p): bodies that it carries, and the joint's own."""
+    model = columns.model
+    found = np.zeros((model.nv, len(columns.names)), bool)
     for k, joint in enumerate(model.joints):
-        carried = [b for b in range(columns.bodies) if _carries(model, k, b)]
-        bodies = [10 * b + i for b in carried for i in range(10)]
-        for rate in range(joint.v_slice.start, joint.v_slice.stop):
-            own = [10 * columns.bodies + t * model.nv + rate for t in range(len(columns.terms))]
-            found.append(np.array([*bodies, *own, count]))
+        for b in range(columns.bodies):
+            found[joint.v_slice, 10 * b : 10 * b + 10] = _carries(model, k, b)
+    found[:, 10 * columns.bodies :] = np.tile(np.eye(model.nv, dtype=bool), len(columns.terms))
     return found
 
 
@@ -210,9 +218,7 @@ def _weights(model: Model, grams: np.ndarray, base: BaseParameters, noise: Any, 
     scale = np.maximum(grams[:, -1, -1], EXACT * grams[:, -1, -1].max() + 1e-100)
     weights = 1.0 / scale
     for _ in range(3):
-        values = _least_squares(np.tensordot(weights, grams, axes=(0, 0)), base)[0]
-        full = np.zeros(grams.shape[1])
-        full[base.columns], full[-1] = values, -1.0
+        full = np.append(_least_squares(np.tensordot(weights, grams, axes=(0, 0)), base)[0], -1.0)
         left = np.maximum(np.einsum("i,jik,k->j", full, grams, full), EXACT * scale)
         weights = 1.0 / left
     return weights * samples
@@ -220,7 +226,7 @@ def _weights(model: Model, grams: np.ndarray, base: BaseParameters, noise: Any, 
 
 def _least_squares(gram: np.ndarray, base: BaseParameters) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Base parameters, their covariance, and names of those that are not shown; directions not shown stay at zero."""
-    own = gram[np.ix_(base.columns, base.columns)]
+    own = gram[:-1, :-1]
     scale = 1.0 / np.sqrt(np.maximum(np.diag(own), 1e-300))
     values, vectors = np.linalg.eigh(own * scale[:, None] * scale)
     shown = values > UNSEEN * values[-1]
@@ -229,7 +235,7 @@ def _least_squares(gram: np.ndarray, base: BaseParameters) -> tuple[np.ndarray, 
     names = tuple(base.all_names[column] for column, hidden in zip(base.columns, blind, strict=True) if hidden)
     if not shown.any():
         raise InfeasibleError("The log shows no parameter at all: the robot stands still without a load.")
-    return inverse @ gram[base.columns, -1], inverse, names
+    return inverse @ gram[:-1, -1], inverse, names
 
 
 def _model_with(columns: Columns, made: np.ndarray) -> Model:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from phistar.errors import ModelError, ShapeError
+from phistar.identify.identifiable import BaseParameters
 from phistar.identify.parameter_columns import Columns
 
 MOST, DRAWS, SEED = 2000, 4, 20240301  # samples that the mean is taken over, and how often
@@ -18,9 +19,13 @@ LEFT = 1e-3  # of each direction's information: what is kept at least
 
 
 def without_motion_noise(
-    grams: np.ndarray, columns: Columns, log: tuple[np.ndarray, np.ndarray, np.ndarray], noise: Any
+    grams: np.ndarray,
+    columns: Columns,
+    base: BaseParameters,
+    log: tuple[np.ndarray, np.ndarray, np.ndarray],
+    noise: Any,
 ) -> np.ndarray:
-    """[Y | τ]*[Y | τ] of each joint's forces (nv, p + 1, p + 1) without what noise of q, v and a adds in the mean."""
+    """[Y | τ]*[Y | τ] of each joint's forces (nv, b + 1, b + 1) without what noise of q, v and a adds in the mean."""
     model = columns.model
     if not all(joint.kind.flat for joint in model.joints):
         raise ModelError(f"{model.name} turns on quaternions; noise of its motion is of plain joints.")
@@ -36,7 +41,7 @@ def without_motion_noise(
     plain, added = columns.table(*here), np.zeros_like(grams)
     for _ in range(DRAWS):
         moved = [x + size * rng.normal(size=x.shape) for x, size in zip(here, sizes, strict=True)]
-        off = np.swapaxes(columns.table(*moved) - plain, 0, 1)
+        off = np.swapaxes((columns.table(*moved) - plain)[..., base.columns], 0, 1)
         added[:, :-1, :-1] += np.matmul(np.swapaxes(off, -1, -2), off) * (count / len(rows) / DRAWS)
     return np.stack([_subtract_bounded(gram, extra) for gram, extra in zip(grams, added, strict=True)])
 

@@ -47,10 +47,13 @@ class Columns:
     def table(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Y, (…, nv, p)."""
         unit = np.eye(self.model.nv)
+        own = (value[..., None] * unit for value in self.term_values(v, a))
+        return np.concatenate([regressor(self.model, q, v, a), *own], axis=-1)
+
+    def term_values(self, v: np.ndarray, a: np.ndarray) -> list[np.ndarray]:
+        """For each of the terms what its number is multiplied by in the force of its own joint, (…, nv)."""
         made: dict[str, Any] = {"armature": a, "damping": v, "friction": np.sign(v), "offset": np.ones_like(v)}
-        return np.concatenate(
-            [regressor(self.model, q, v, a), *(made[t][..., None] * unit for t in self.terms)], axis=-1
-        )
+        return [made[term] for term in self.terms]
 
     def known_forces(self, a: np.ndarray) -> np.ndarray:
         """Joint forces that are not fitted: those of the model's armature, where it is none of the terms."""
