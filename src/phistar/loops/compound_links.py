@@ -15,6 +15,7 @@ import numpy as np
 from phistar.backends.links.link_sizes import parameter_count
 from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.rigid import RigidLinks
+from phistar.backends.links.two_velocities import TwoMotions
 from phistar.backends.links.wide import WideLinks
 from phistar.backends.traces.solve import is_zero
 from phistar.loops.group_links import GroupLinks
@@ -148,20 +149,12 @@ class CompoundLinks(Mechanism):
         moved = np.matmul(transposed(own.inside), bias + np.matmul(own.axes, drift))
         return np.concatenate([moved, drift[..., self.embedding.heavy(k), :]], axis=-2)
 
-    def reference_acceleration(
-        self,
-        k: int,
-        velocity: np.ndarray,
-        v: np.ndarray,
-        reference: np.ndarray,
-        v_r: np.ndarray,
-        above: Any,
-        reference_above: Any,
-    ) -> np.ndarray:
+    def reference_acceleration(self, k: int, motion: TwoMotions) -> np.ndarray:
         """φ_𝔊*(a_r𝔊 + H_𝔊*Ẋ(θ̇)θ̇_r), and Ẋ(θ̇)θ̇_r of the rates with armature."""
-        own, rates, rates_r = self.members[k], np.matmul(self.map(k), v), np.matmul(self.map(k), v_r)
-        carriers = self._carrier(k, above), self._carrier(k, reference_above)
-        bias = own.reference_bias(velocity, rates, reference, rates_r, *carriers)
+        own, x = self.members[k], self.map(k)
+        rates, rates_r = np.matmul(x, motion.rates), np.matmul(x, motion.reference_rates)
+        carriers = self._carrier(k, motion.above), self._carrier(k, motion.reference_above)
+        bias = own.reference_bias(TwoMotions(motion.velocity, rates, motion.reference, rates_r, *carriers))
         if not self.embedding.is_compound(k):
             return bias
         drift = self.embedding.reference_drift(k, own, rates[..., 0], rates_r[..., 0])[..., None]

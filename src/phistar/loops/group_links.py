@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from phistar.backends.links.rigid import RigidLinks
+from phistar.backends.links.two_velocities import TwoMotions
 from phistar.backends.links.wide import WideLinks
 from phistar.loops.closure import Closures, closures, loop_frames
 from phistar.model import Model
@@ -148,25 +149,18 @@ class GroupLinks:
             start = end
         return np.concatenate(parts, axis=-2)
 
-    def reference_bias(
-        self,
-        velocity: np.ndarray,
-        rates: np.ndarray,
-        reference: np.ndarray,
-        rates_r: np.ndarray,
-        above: np.ndarray | None,
-        reference_above: np.ndarray | None,
-    ) -> np.ndarray:
+    def reference_bias(self, motion: TwoMotions) -> np.ndarray:
         """a_r𝔊, (…, w, 1), of the same and of reference velocities."""
         parts, start = [], 0
+        velocity, rates, reference, rates_r = motion.own
         for body, rows in self.rows_of.items():
             own = slice(start, start + len(self.closed.bodies[body].rates))
             parent = self.rows_of.get(self.closed.parents[body])
-            carriers = (
-                (above, reference_above) if parent is None else (x[..., parent, :] for x in (velocity, reference))
-            )
+            inside = parent is not None
+            above = velocity[..., parent, :] if inside else motion.above
+            reference_above = reference[..., parent, :] if inside else motion.reference_above
             moving = velocity[..., rows, :], rates[..., own, :], reference[..., rows, :], rates_r[..., own, :]
-            parts.append(self.tree.reference_acceleration(body, *moving, *carriers))
+            parts.append(self.tree.reference_acceleration(body, TwoMotions(*moving, above, reference_above)))
             start = own.stop
         return np.concatenate(parts, axis=-2)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from phistar.errors import FileError, ModelError
-from phistar.model.flexible import FlexibleInertia
+from phistar.model.flexible import FlexibleInertia, smallest_scaled
 from phistar.safe_files import MEGABYTE, read_bytes
 
 MOST_DOFS = 6_000  # of matrices that are kept whole
@@ -101,6 +101,12 @@ def _natural_modes(K: np.ndarray, M: np.ndarray, boundary: np.ndarray, modes: in
 
     values = np.linalg.eigvalsh(K)
     if not values[0] > HELD * values[-1]:
+        if smallest_scaled(K) > HELD:
+            raise ModelError(
+                f"The stiffness matrix has eigenvalues from {values[0]:.3g} to {values[-1]:.3g} with the fixed nodes "
+                "held, further apart than the digits of its numbers carry. Check the units of its entries, or fix the "
+                "nodes that nothing moves."
+            )
         loose = int(np.sum(values <= HELD * values[-1]))
         raise ModelError(
             f"With the fixed nodes held, {loose} rigid or unstable motions are left inside the body: its stiffness has "

@@ -19,6 +19,7 @@ from phistar.spatial import Inertia, Pose, force_transform, skew, times
 from phistar.spatial.value import Value, checked_numbers, readonly
 
 INDEPENDENT = 1e-10  # of the largest modal mass: below it, modes are combinations of each other
+HELD = 1e-12  # of the largest eigenvalue: below it, nothing holds a mode
 DEPENDENT = 1e-8  # of the largest column: what is left of one by which moments, its square, change in no digit
 ROUNDOFF = 1e-16
 OWN = "A flexible body"
@@ -318,6 +319,16 @@ def _consistent_mass(value: Any, n: int) -> np.ndarray:
     return 0.5 * (matrix + matrix.T)
 
 
+def smallest_scaled(matrix: np.ndarray) -> float:
+    """The smallest eigenvalue of a symmetric matrix scaled to a diagonal of ones, which no units change; of one that
+    has an entry on its diagonal that is not positive, 0."""
+    diagonal = np.diag(matrix)
+    if not (diagonal > 0.0).all():
+        return 0.0
+    root = np.sqrt(diagonal)
+    return float(np.linalg.eigvalsh(matrix / root / root[:, None])[0])
+
+
 def _refuse_absurd(frequencies: np.ndarray) -> None:
     slow, fast = frequencies.min() / (2.0 * np.pi), frequencies.max() / (2.0 * np.pi)
     if slow < SLOWEST or fast > FASTEST:
@@ -340,8 +351,14 @@ def _positive(value: Any, m: int, what: str, advice: str) -> np.ndarray:
     if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
         raise ModelError(f"{OWN} needs a symmetric {what}; it was given {matrix.tolist()!r:.300}.")
     lowest, highest = np.linalg.eigvalsh(matrix)[[0, -1]]
-    if not lowest > 1e-12 * abs(highest):
+    if not smallest_scaled(matrix) > HELD:
         raise ModelError(
             f"{OWN} needs a positive {what}; its eigenvalues go from {lowest:.3g} to {highest:.3g}. {advice}"
+        )
+    if not lowest > HELD * highest:
+        raise ModelError(
+            f"{OWN} has a {what} from {lowest:.3g} to {highest:.3g}, further apart than the digits of its numbers "
+            "carry. Check the units of each; leave out modes so stiff that they do not bend, and those that only "
+            "rounding holds, which are rigid motions."
         )
     return 0.5 * (matrix + matrix.T)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from phistar.backends.links.formulas import FORMULAS
+from phistar.backends.links.two_velocities import TwoMotions
 from phistar.errors import StatementError
 from phistar.spatial import transposed
 
@@ -90,7 +91,8 @@ class Mechanism(ABC):
             return self.bias_acceleration(k, velocity, above("V"), v)
         if function == "reference_acceleration":
             velocity, v, reference, v_r = arguments
-            return self.reference_acceleration(k, velocity, v, reference, v_r, above("V"), above("Vᵣ"))
+            motion = TwoMotions(velocity, v, reference, v_r, above("V"), above("Vᵣ"))
+            return self.reference_acceleration(k, motion)
         if function == "reference_force":
             return self.reference_force(k, *arguments)
         if function == "bias_force":
@@ -101,17 +103,8 @@ class Mechanism(ABC):
             return FORMULAS[function](None, k, *arguments)
         raise refusal(function.replace("_", " "))
 
-    def reference_acceleration(
-        self,
-        k: int,
-        velocity: np.ndarray,
-        v: np.ndarray,
-        reference: np.ndarray,
-        v_r: np.ndarray,
-        above: Any,
-        reference_above: Any,
-    ) -> np.ndarray:
-        """a_r(k), (…, w, 1); `above` and `reference_above` are the parent's velocity and reference velocity."""
+    def reference_acceleration(self, k: int, motion: TwoMotions) -> np.ndarray:
+        """a_r(k), (…, w, 1)."""
         raise refusal("accelerations of a reference velocity")
 
     def reference_force(self, k: int, mass: np.ndarray, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:

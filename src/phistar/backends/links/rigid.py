@@ -14,7 +14,7 @@ from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.links.link_sizes import PARAMETERS
 from phistar.backends.links.mechanism import Act, Block, Mechanism
 from phistar.backends.links.newton_euler import carry_acceleration, inertial_force
-from phistar.backends.links.two_velocities import reference_acceleration, reference_force
+from phistar.backends.links.two_velocities import TwoMotions, reference_acceleration, reference_force
 from phistar.backends.links.values import Links
 from phistar.spatial import cross, force_transform
 
@@ -67,17 +67,8 @@ class SixWide(Mechanism):
     def bias_acceleration(self, k: int, velocity: np.ndarray, above: Any, v: np.ndarray) -> np.ndarray:
         return link.bias_acceleration(self.plain, k, velocity, v)
 
-    def reference_acceleration(
-        self,
-        k: int,
-        velocity: np.ndarray,
-        v: np.ndarray,
-        reference: np.ndarray,
-        v_r: np.ndarray,
-        above: Any,
-        reference_above: Any,
-    ) -> np.ndarray:
-        return reference_acceleration(self.plain, k, velocity, v, reference, v_r)
+    def reference_acceleration(self, k: int, motion: TwoMotions) -> np.ndarray:
+        return reference_acceleration(self.plain, k, *motion.own)
 
     def reference_force(self, k: int, mass: np.ndarray, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
         return reference_force(mass, velocity, reference)

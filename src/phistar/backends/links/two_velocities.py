@@ -12,10 +12,31 @@ For θ̇_r = θ̇ everything falls back to the functions of KJR92 eqs. 47, 48 in
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from phistar.backends.links.values import Links
 from phistar.spatial import cross, skew
+
+
+@dataclass(frozen=True, eq=False)
+class TwoMotions:
+    """A link's velocity V and joint rates θ̇, the same of the reference, and both velocities of the link that carries
+    it, which are None on the world."""
+
+    velocity: np.ndarray
+    rates: np.ndarray
+    reference: np.ndarray
+    reference_rates: np.ndarray
+    above: Any
+    reference_above: Any
+
+    @property
+    def own(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """V, θ̇, V_r and θ̇_r."""
+        return self.velocity, self.rates, self.reference, self.reference_rates
 
 
 def reference_acceleration(

@@ -25,7 +25,7 @@ from phistar.backends.links.link_sizes import parameter_count
 from phistar.backends.links.mass_points import MassPoints, points_at
 from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.rigid import RigidLinks
-from phistar.backends.links.two_velocities import reference_acceleration, reference_force
+from phistar.backends.links.two_velocities import TwoMotions, reference_acceleration, reference_force
 from phistar.backends.links.values import Links
 from phistar.model import FlexibleInertia, Model
 from phistar.spatial import cross, force_transform, skew, times, transposed
@@ -258,23 +258,15 @@ class WideLinks(Mechanism):
             own = own + link.outward(self.plain.rotation[k], self.plain.offset[k], carried)
         return np.concatenate([np.zeros((*own.shape[:-2], m, 1)), own], axis=-2)
 
-    def reference_acceleration(
-        self,
-        k: int,
-        velocity: np.ndarray,
-        v: np.ndarray,
-        reference: np.ndarray,
-        v_r: np.ndarray,
-        above: Any,
-        reference_above: Any,
-    ) -> np.ndarray:
+    def reference_acceleration(self, k: int, motion: TwoMotions) -> np.ndarray:
         """a_r(k), (…, w, 1)."""
         m, joint = self.model.bodies[k].modes, self.model.joints[k]
+        velocity, v, reference, v_r = motion.own
         both = velocity[..., m:, :], v[..., : joint.nv, :], reference[..., m:, :], v_r[..., : joint.nv, :]
         own = reference_acceleration(self.plain, k, *both)
         parent, node = self.model.parents[k], self.model.bodies[k].node
-        if parent >= 0 and node >= 0 and above is not None and reference_above is not None:
-            carried = self.node(parent, node).reference_bias(above, reference_above)
+        if parent >= 0 and node >= 0 and motion.above is not None and motion.reference_above is not None:
+            carried = self.node(parent, node).reference_bias(motion.above, motion.reference_above)
             own = own + link.outward(self.plain.rotation[k], self.plain.offset[k], carried)
         return np.concatenate([np.zeros((*own.shape[:-2], m, 1)), own], axis=-2)
 
