@@ -18,7 +18,7 @@ from phistar.control.control_law import pose_row
 from phistar.errors import FileError
 from phistar.sim.scenes.registry import scene_folders
 from phistar.sim.scenes.scene import Scene
-from phistar.sim.scenes.serialize import packed, unpacked
+from phistar.sim.scenes.serialize import pack_tree, unpack_tree
 from tests.capture.grapple_layout import LAYOUT, WHO
 
 pytest.importorskip("coal")
@@ -89,8 +89,8 @@ def test_commands_are_pure_and_memories_are_data(controller, setting):
     for k in range(400):
         memory, _ = controller.command(memory, 0.004 * k, sensed)
     held = bytearray()
-    tree = json.loads(json.dumps(packed(memory, held)))
-    again = unpacked(tree, bytes(held), frozenset())
+    tree = json.loads(json.dumps(pack_tree(memory, held)))
+    again = unpack_tree(tree, bytes(held), frozenset())
     first, second = (controller.command(each, 1.6, sensed) for each in (memory, again))
     np.testing.assert_array_equal(first[1].tau, second[1].tau)
     assert first[1].facts == second[1].facts and memory.plan is not None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.capture.paths import between, carried, fading, leading_out, quintic, reference, seen_from
+from phistar.capture.paths import between, carry_frame, fading, leading_out, quintic, reference, seen_from
 from phistar.capture.phase_law import compiled_law, measured_names
 from phistar.capture.robot import Arms
 from phistar.control.control_law import pose_error, pose_row
@@ -84,7 +84,7 @@ def test_hands_get_the_accelerations_that_follow_their_references(case):
     now = np.array([0.0, 1.0, 0.0, *progress[0], *progress[1], *NO_PUSH, *[0.0] * 6])
     model, rates, wanted = case.arms.model, [], []
     for hand, path, own in zip(case.arms.hands, paths, progress, strict=True):
-        target, twist, change = reference(carried(carrier, now[:3]), path, np.array(own))
+        target, twist, change = reference(carry_frame(carrier, now[:3]), path, np.array(own))
         slip = twist - ps.frame_velocity(model, case.q, case.v, hand.grip)
         error = pose_error(ps.forward_kinematics(model, case.q, hand.grip), target)
         wanted.append(change + 20.0 * slip + 100.0 * error)
@@ -214,7 +214,7 @@ def test_rates_of_a_reference_are_those_of_its_pose():
     def at(t):
         s = quintic(t / 2.0, 2.0)
         return reference(
-            carried(carrier, np.array([t, 1.0, 0.0])), paths[0], np.array([*(angles[0] * x for x in s), *s])
+            carry_frame(carrier, np.array([t, 1.0, 0.0])), paths[0], np.array([*(angles[0] * x for x in s), *s])
         )
 
     step, (pose, twist, change) = 1e-5, at(0.7)

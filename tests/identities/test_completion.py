@@ -189,7 +189,7 @@ def own_normal_form(node: Node, s: Symbols) -> Node:
         before = polynomial
         polynomial = cancel(polynomial)
         for rule in word_rules(s, TREE, "always"):
-            polynomial = rule.applied(polynomial)
+            polynomial = rule.apply(polynomial)
         if polynomial.same_as(before):
             return polynomial
     raise AssertionError(f"the rules do not end on {text(node)}")

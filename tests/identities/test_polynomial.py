@@ -68,21 +68,21 @@ def rule(left, right) -> WordRule:
 
 def test_a_rule_replaces_every_occurrence_until_none_is_left():
     shift = rule(S.phi @ S.E_phi, S.phi_tilde)
-    result = shift.applied(expand(S.phi @ S.E_phi @ S.E_phi))
+    result = shift.apply(expand(S.phi @ S.E_phi @ S.E_phi))
     assert result.same_as(expand(S.phi - S.I - S.E_phi))
 
 
 def test_a_rule_that_fits_nowhere_gives_back_the_polynomial_itself():
     polynomial = expand(S.H @ S.psi)
-    assert rule(S.phi @ S.E_phi, S.phi_tilde).applied(polynomial) is polynomial
+    assert rule(S.phi @ S.E_phi, S.phi_tilde).apply(polynomial) is polynomial
 
 
 def test_a_wild_letter_takes_a_run_of_memoryless_letters_and_gives_it_back():
     wild = rule(S.B.T @ ANY_TO_MOTIONS @ S.phi, S.B.T @ ANY_TO_MOTIONS)
     run = S.B.T @ S.H.T @ S.D.inv @ S.H
-    assert wild.applied(expand(run @ S.phi)).same_as(expand(run))
+    assert wild.apply(expand(run @ S.phi)).same_as(expand(run))
     not_memoryless = expand(S.B.T @ S.psi.T @ S.H.T @ S.D.inv @ S.H @ S.phi)
-    assert wild.applied(not_memoryless) is not_memoryless
+    assert wild.apply(not_memoryless) is not_memoryless
 
 
 def test_coefficients_are_exact():

@@ -7,7 +7,7 @@ from phistar.errors import StatementError
 from phistar.identities.law import TREE
 from phistar.identities.polynomial import expand
 from phistar.identities.rewriter import simplify
-from phistar.identities.vector_derivatives import differentiated
+from phistar.identities.vector_derivatives import differentiate
 from phistar.operators.linearized import ACCELERATION, PLACE, VELOCITY, partial
 from phistar.operators.show import text
 from phistar.operators.symbols import Symbols
@@ -28,7 +28,7 @@ def joint_forces(s):
 @pytest.mark.parametrize("by", [PLACE, VELOCITY, ACCELERATION])
 def test_the_product_rule_gives_what_differences_of_the_matrices_give(case, by):
     statement = partial(joint_forces(case.symbols), by)
-    found = differentiated(statement, case.symbols)
+    found = differentiate(statement, case.symbols)
     assert relative(case.dense(found), case.dense(statement)) < 1e-11
 
 
@@ -82,7 +82,7 @@ def test_by_its_own_acceleration_forward_dynamics_changes_as_it_should():
 def test_what_no_law_differentiates_is_refused_in_a_sentence():
     s = Symbols()
     with pytest.raises(StatementError, match="No law says how"):
-        differentiated(partial(s.H @ s.psi @ s.b, PLACE), s)
+        differentiate(partial(s.H @ s.psi @ s.b, PLACE), s)
 
 
 def test_axes_that_move_in_their_link_are_refused():

@@ -6,7 +6,7 @@ import pytest
 import phistar as ps
 from phistar.backends.choice import PIVOTED
 from phistar.loops import forward
-from phistar.loops.effective import Eliminated, eliminated, pseudo_inverse, rank_and_condition, solve_by_rank
+from phistar.loops.effective import Eliminated, eliminate, pseudo_inverse, rank_and_condition, solve_by_rank
 from tests.loops.mechanisms import four_bar
 
 ROWS = 6
@@ -16,7 +16,7 @@ ROWS = 6
 def compiled():
     def solve(table, right):
         matrix = table.reshape(ROWS, ROWS)
-        found = eliminated(matrix, right, np.stack([matrix[i, i] for i in range(ROWS)]))
+        found = eliminate(matrix, right, np.stack([matrix[i, i] for i in range(ROWS)]))
         return Eliminated(found.forces, np.asarray(found.rank), np.asarray(found.doubt))
 
     return ps.compile(solve, ps.chain(1), rows={"table": ROWS * ROWS, "right": ROWS})
@@ -73,7 +73,7 @@ def test_a_state_all_but_singular_is_solved_by_the_kernel_alone(monkeypatch):
 def test_many_closures_keep_their_doubt():
     matrix = np.eye(PIVOTED + 1)
     matrix[-1, -1] = 1e-10
-    assert eliminated(matrix, np.ones(len(matrix)), np.ones(len(matrix))).doubt == 1.0
+    assert eliminate(matrix, np.ones(len(matrix)), np.ones(len(matrix))).doubt == 1.0
 
 
 def test_rank_and_condition_by_eigenvalues_alone_are_those_of_the_solution():

@@ -122,7 +122,7 @@ def test_loops_of_many_robots_are_kernels_and_each_is_as_it_is_alone():
     alone.add(panda, "p0", collides=False)
     for k in range(6):
         many.add(panda, f"p{k}", collides=False)
-    assert many.model.nv > 48 and many.session.engine.moves.uncompiled == ()
+    assert many.model.nv > 48 and many.session.engine.moves.uncompiled_parts == ()
     q = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.6, 0.785, 0.02, 0.02])
     one, six = alone.state(q), many.state(np.tile(q, 6))
     for _ in range(20):

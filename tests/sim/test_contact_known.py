@@ -165,7 +165,7 @@ def test_errors_fall_at_the_methods_order():
         made = 0
         while steps.numbers[TIME] < 0.02:
             steps.advance(0.02, each=False)
-            made += steps.made
+            made += steps.steps_made
         assert made == count
         return session.state().q[0]
 

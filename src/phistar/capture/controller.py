@@ -15,14 +15,14 @@ from phistar.capture import candidates, estimate
 from phistar.capture.capture_roles import KEYS, CaptureLayout
 from phistar.capture.estimate import UNTOUCHED
 from phistar.capture.facts import HOLDING, Facts, fact_names, touching_now
-from phistar.capture.jaw_moves import finger_rows, opened, pressed_on, touching_poses
+from phistar.capture.jaw_moves import finger_rows, open_jaws, pressed_on, touching_poses
 from phistar.capture.memory import Memory, first_memory
 from phistar.capture.paths import (
     AT_END,
     GOING_ON,
     STAYING,
     between,
-    coasted,
+    coast_carrier,
     fading,
     leading_out,
     outward,
@@ -125,16 +125,16 @@ class CaptureController:
 
     def command(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> tuple[Memory, Command]:
         if not memory.begun:
-            memory = self._begun(memory, sensed)
+            memory = self._begin(memory, sensed)
         tips = [sensed[name] for name in self._tip_readings]
-        memory = self._sighted(memory, t, sensed, touching_now(memory.touching, tips, self.settings))
+        memory = self._follow_sighting(memory, t, sensed, touching_now(memory.touching, tips, self.settings))
         phase = memory.decision.phase
         if phase in WATCHING:
-            memory = self._planned(memory, t, sensed)
+            memory = self._plan(memory, t, sensed)
         if phase == "contact":
             memory = pressed_on(self.arms, memory, sensed, self.period)
         elif phase not in HOLDING:
-            memory = opened(memory, self.period)
+            memory = open_jaws(memory, self.period)
         elapsed = t - memory.decision.since
         carrier = self._carrier(memory, elapsed, sensed)
         readings = np.concatenate([sensed[name] for name in self.arms.readings])
@@ -155,11 +155,11 @@ class CaptureController:
             return memory, Command(tau, phase, (), facts)
         if phase == "plan" and memory.refusal:
             switch = switch._replace(reason=f"{switch.reason}: {memory.refusal}")
-        return self._entered(memory, t, t - before.since, sensed, grips), Command(tau, phase, (switch,), facts)
+        return self._enter_phase(memory, t, t - before.since, sensed, grips), Command(tau, phase, (switch,), facts)
 
     # What is known
 
-    def _begun(self, memory: Memory, sensed: Mapping[str, Any]) -> Memory:
+    def _begin(self, memory: Memory, sensed: Mapping[str, Any]) -> Memory:
         home, seen = self.arms.angles_sensed(sensed), np.asarray(sensed[self.arms.layout.target_reading])
         belief, spread = estimate.first_sight(seen, self._base(sensed), self.settings)
         now = estimate.as_carrier(FreeBody.of(belief), memory.center)
@@ -178,7 +178,7 @@ class CaptureController:
         pose = self.arms.model.frame(self.arms.layout.base).placement
         return np.concatenate([pose.translation, to_quaternion(pose.rotation), np.zeros(6)])
 
-    def _sighted(
+    def _follow_sighting(
         self, memory: Memory, t: float, sensed: Mapping[str, Any], touching: tuple[tuple[bool, ...], ...]
     ) -> Memory:
         phase = memory.decision.phase
@@ -197,22 +197,22 @@ class CaptureController:
             belief=belief, covariance=spread, object=state, twist=twist, surprise=surprise, touching=touching
         )
 
-    def _planned(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
+    def _plan(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
         """A plan, where it is time to ask for one and there is one; while it waits, one that is made anew by what was
         seen since."""
         own, plan = self.settings, memory.plan
         if plan is None:
             early = t - memory.decision.since < own.settle or t - memory.asked < own.ask
-            return memory if early else self._asked(memory, t, sensed, None)
+            return memory if early else self._ask_plan(memory, t, sensed, None)
         due = memory.decision.phase == "wait" and t - memory.asked >= own.renew and plan.start - t > own.renew / 4
-        return self._asked(memory, t, sensed, plan.arrival) if due else memory
+        return self._ask_plan(memory, t, sensed, plan.arrival) if due else memory
 
-    def _asked(self, memory: Memory, t: float, sensed: Mapping[str, Any], around: float | None) -> Memory:
+    def _ask_plan(self, memory: Memory, t: float, sensed: Mapping[str, Any], around: float | None) -> Memory:
         """Memory with a new plan, or with its refusal."""
         belief, spread = FreeBody.of(memory.belief), unpack_covariance(memory.covariance)
         com, inertia = belief.com, estimate.possible_inertia(belief.inertia)
-        frame = estimate.in_base(estimate.recentred(memory.object, -memory.center), self._base(sensed))
-        memory = memory._replace(object=estimate.recentred(memory.object, com - memory.center), center=com)
+        frame = estimate.in_base(estimate.move_center(memory.object, -memory.center), self._base(sensed))
+        memory = memory._replace(object=estimate.move_center(memory.object, com - memory.center), center=com)
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = frame[:9].reshape(3, 3), frame[9:12]
         paced = self.settings.at_spin(float(np.linalg.norm(frame[12:15])))
@@ -261,7 +261,7 @@ class CaptureController:
 
     # At a switch
 
-    def _entered(
+    def _enter_phase(
         self, memory: Memory, t: float, elapsed: float, sensed: Mapping[str, Any], grips: np.ndarray
     ) -> Memory:
         """The memory at the start of a phase, `elapsed` after the start of the one before."""
@@ -279,7 +279,7 @@ class CaptureController:
             memory, goals = _given_up(memory)._replace(carrier=still), outward(starts, settings.back_off)
             return _on(memory, starts, goals, settings.back_off_time)
         if phase == "hold":
-            return memory._replace(carrier=coasted(memory.carrier, fading(elapsed, memory.pace.slowing)))
+            return memory._replace(carrier=coast_carrier(memory.carrier, fading(elapsed, memory.pace.slowing)))
         if plan is None:
             return memory
         if phase == "reach":
@@ -301,16 +301,19 @@ class CaptureController:
             none = (0.0,) * len(contact)
             return memory._replace(travel=none, closing=none, squeeze=0.0)
         if phase == "coordinate":
-            memory, carrier = self._felt(memory, plan, grips, sensed), coasted(memory.carrier, (elapsed, 1.0, 0.0))
+            memory, carrier = (
+                self._locate_by_touch(memory, plan, grips, sensed),
+                coast_carrier(memory.carrier, (elapsed, 1.0, 0.0)),
+            )
             places, now = seen_from(carrier, grips), seen_from(memory.object, grips)
             memory = memory._replace(carrier=estimate.in_base(carrier, self._base(sensed)), held=now)
             return _on(memory, places, places, pace.slowing + SETTLING)
         return memory
 
-    def _felt(self, memory: Memory, plan: Plan, grips: np.ndarray, sensed: Mapping[str, Any]) -> Memory:
+    def _locate_by_touch(self, memory: Memory, plan: Plan, grips: np.ndarray, sensed: Mapping[str, Any]) -> Memory:
         """Memory after the hands lie on their places, which tells where those are."""
         belief, spread, delay = FreeBody.of(memory.belief), unpack_covariance(memory.covariance), self.settings.delay
-        now = seen_from(estimate.recentred(memory.object, -memory.center), grips)
+        now = seen_from(estimate.move_center(memory.object, -memory.center), grips)
         there = touching_poses(self.arms, plan.contact)
         after, spread, _ = update_by_touch(belief, spread, touching_poses(self.arms, now, sensed), there, TOUCH)
         state = estimate.as_carrier(after.later(np.array([delay])), memory.center)

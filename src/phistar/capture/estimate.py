@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.one_state import door
-from phistar.capture.paths import CARRIER_ROWS, carried
+from phistar.capture.paths import CARRIER_ROWS, carry_frame
 from phistar.capture.robot import SIGHT_ROWS, Arms
 from phistar.capture.settings import Settings
 from phistar.compiled import compile
@@ -56,11 +56,11 @@ class Sight(NamedTuple):
 
 
 def compiled_sight(arms: Arms) -> Sight:
-    return _compiled(arms.without_mass().model)
+    return _compile_sight(arms.without_mass().model)
 
 
 @lru_cache(maxsize=8)
-def _compiled(model: Model) -> Sight:
+def _compile_sight(model: Model) -> Sight:
     rows = {"belief": ROWS, "covariance": PACKED, "seen": SIGHT_ROWS, "base": SIGHT_ROWS}
     rows |= {"noises": NOISES, "times": TIMES, "center": 3, "carrier": CARRIER_ROWS}
     rows |= {"coast": 3}
@@ -70,7 +70,7 @@ def _compiled(model: Model) -> Sight:
 
 def on_base(carrier: Any, coast: Any, base: Any) -> Any:
     """A carrier in the base's axes, after it has coasted, in the world; (18,)."""
-    turn, place, twist, _ = carried(carrier, coast)
+    turn, place, twist, _ = carry_frame(carrier, coast)
     axes, omega = from_quaternion(base[3:7]), base[7:10]
     arm = np.matmul(axes, place)
     drift = base[10:13] + cross(omega, arm) + np.matmul(axes, twist[3:])
@@ -124,7 +124,7 @@ def as_carrier(belief: FreeBody, center: Any) -> Any:
     return np.concatenate([belief.turn.reshape(9), belief.place + arm, spin, belief.velocity + cross(spin, arm)])
 
 
-def recentred(state: np.ndarray, shift: np.ndarray) -> np.ndarray:
+def move_center(state: np.ndarray, shift: np.ndarray) -> np.ndarray:
     """A carrier (18,) of another point of the body, `shift` (3,) away in its axes."""
     arm = state[:9].reshape(3, 3) @ shift
     return np.concatenate([state[:9], state[9:12] + arm, state[12:15], state[15:] + cross(state[12:15], arm)])

@@ -30,7 +30,7 @@ def pressed_on(arms: Arms, memory: Memory, sensed: Mapping[str, Any], step: floa
     ready = [all(on) if hand.jaw else any(on) for hand, on in zip(arms.hands, memory.touching, strict=True)]
     if memory.squeeze > 0.0 or all(ready):
         if memory.squeeze == 0.0:  # what is between the pads stays where it was when they met it
-            memory = memory._replace(closed=_as_read(arms, sensed))
+            memory = memory._replace(closed=_read_jaws(arms, sensed))
         grown = min(memory.squeeze + pace.squeeze * step / pace.squeeze_time, pace.squeeze)
         return memory._replace(squeeze=grown, closing=(0.0,) * len(ready))
     deep = np.array([pace.standoff + hand.ahead if hand.jaw else np.inf for hand in arms.hands])
@@ -43,11 +43,11 @@ def pressed_on(arms: Arms, memory: Memory, sensed: Mapping[str, Any], step: floa
     if not arms.jaws:
         return memory
     over = np.repeat([stop for stop, hand in zip(still, arms.hands, strict=True) if hand.jaw], 2)
-    closed = np.minimum(memory.closed + over * step * fastest, _as_read(arms, sensed) + SLACK)
+    closed = np.minimum(memory.closed + over * step * fastest, _read_jaws(arms, sensed) + SLACK)
     return memory._replace(closed=np.where(over, closed, memory.closed))
 
 
-def opened(memory: Memory, step: float) -> Memory:
+def open_jaws(memory: Memory, step: float) -> Memory:
     """Memory one sample later in a phase in which jaws open, or stay open."""
     return memory._replace(closed=np.maximum(memory.closed - step * memory.pace.closing_speed, 0.0))
 
@@ -76,5 +76,5 @@ def touching_poses(arms: Arms, poses: np.ndarray, sensed: Mapping[str, Any] | No
     return made
 
 
-def _as_read(arms: Arms, sensed: Mapping[str, Any]) -> np.ndarray:
+def _read_jaws(arms: Arms, sensed: Mapping[str, Any]) -> np.ndarray:
     return np.concatenate([np.zeros(0), *(gaps_closed(hand, sensed) for hand in arms.jaws)])

@@ -20,7 +20,7 @@ Progress = tuple[float, float, float]  # how far, how fast, and how that changes
 # Of floats or traced numbers
 
 
-def carried(carrier: Any, coast: Any) -> tuple[Any, Any, Any, Any]:
+def carry_frame(carrier: Any, coast: Any) -> tuple[Any, Any, Any, Any]:
     """Rotation (3, 3), position (3,), twist (6,) and its rate (6,) of a frame (18,) that has gone on with its twist for
     coast[0] seconds, has coast[1] of the twist left, and loses it at the rate coast[2]."""
     turn, place, omega, speed = split(carrier, 9, 3, 3, 3)
@@ -95,9 +95,9 @@ def fading(elapsed: float, lasting: float) -> Progress:
     return lasting * (x - x**4 * (2.5 - 3 * x + x * x)), 1.0 - s, -rate
 
 
-def coasted(carrier: np.ndarray, coast: Progress) -> np.ndarray:
+def coast_carrier(carrier: np.ndarray, coast: Progress) -> np.ndarray:
     """The carrier (18,) itself, after it."""
-    turn, place, twist, _ = carried(carrier, np.array(coast))
+    turn, place, twist, _ = carry_frame(carrier, np.array(coast))
     return np.concatenate([turn.reshape(9), place, twist])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from phistar.backends.one_state import door
 from phistar.capture.hands import Hand
-from phistar.capture.paths import CARRIER_ROWS, PATH_ROWS, carried, reference
+from phistar.capture.paths import CARRIER_ROWS, PATH_ROWS, carry_frame, reference
 from phistar.capture.robot import Arms
 from phistar.compiled import compile
 from phistar.control.coordinated import (
@@ -135,7 +135,7 @@ def _law(
         own = smooth[6 * count + part.start : 6 * count + part.stop]
         read[f"{hand.name}_joints"] = np.concatenate([read[f"{hand.name}_joints"][: len(hand.joints)], own])
     q, v = arms.state(read)
-    frame, at = carried(carrier, now[:3]), 3 + 6 * count
+    frame, at = carry_frame(carrier, now[:3]), 3 + 6 * count
     poses = [forward_kinematics(model, q, hand.grip) for hand in arms.hands]
     inward = towards_each_other([pose[:3, 3] for pose in poses], now[at + count : at + 2 * count])
     squeeze, frames, felt = now[at + 2 * count : at + 2 * count + 1], {}, []

@@ -18,7 +18,7 @@ from phistar.cli.derivation_page import page
 from phistar.errors import FileError, StatementError
 from phistar.expression import Algebra, Expression, RobotStatement, algebra
 from phistar.identities.derivation import Derivation
-from phistar.identities.justify import rewritten
+from phistar.identities.justify import rewrite_once
 from phistar.identities.match import factor_rules, is_definition
 from phistar.operators.nodes import Node
 from phistar.operators.parse import parse
@@ -164,7 +164,7 @@ def with_definitions(expression: Expression) -> Node:
     symbols, node = expression.symbols, expression.node
     for rule in factor_rules(symbols, expression.setting):
         if is_definition(rule.law.sides(symbols)[0]):
-            while (filled := rewritten(node, rule.rewrite)) is not None:
+            while (filled := rewrite_once(node, rule.rewrite)) is not None:
                 node = filled.node
     return node
 

@@ -12,7 +12,7 @@ from phistar.identities.law import Setting
 from phistar.identities.polynomial import is_unit_triangular, letters
 from phistar.identities.rates import depends_on_motion, rate_of
 from phistar.identities.rewriter import simplify
-from phistar.identities.vector_derivatives import differentiated
+from phistar.identities.vector_derivatives import differentiate
 from phistar.operators.linearized import ACCELERATION, PLACE, VELOCITY, partial
 from phistar.operators.nesting import walks_its_node
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Symbol, adjoint, inverse
@@ -193,7 +193,7 @@ class Calculus(ABC):
         by_vector = node.domain == SCALARS and self.setting.constant_axes
         if by_vector and not _has_recursive_letters(node):
             made = partial(node, by)
-            differentiated(made, s)  # what no law differentiates is said at once
+            differentiate(made, s)  # what no law differentiates is said at once
             if node.codomain == SCALARS:
                 return self._with(gradient(node) if by == PLACE else adjoint(made))
             return self._with(made)

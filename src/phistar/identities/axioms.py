@@ -101,7 +101,7 @@ _WEIGHTS = {
 }
 
 
-def named(name: str) -> Law:
+def law_named(name: str) -> Law:
     return next(law for law in LAWS if law.name == name)
 
 
@@ -118,7 +118,7 @@ def rules_for(nodes: Iterable[Node], symbols: Symbols, setting: Setting) -> tupl
     names = _law_names(there, setting)
     found = (x.of for node in nodes for x in inverses(node))
     opened = tuple(dict.fromkeys(x for x in found if not isinstance(x, Symbol) or x.name != "D"))
-    return _completed(sets, names, opened), _wild_rules(sets, there, setting)
+    return _complete(sets, names, opened), _wild_rules(sets, there, setting)
 
 
 def _sets_there(node: Node, symbols: Symbols) -> list[Symbols]:
@@ -133,12 +133,12 @@ def _law_names(there: frozenset[str], setting: Setting) -> tuple[str, ...]:
     names = [name for symbol in AXIOMS if symbol in there for name in AXIOMS[symbol]]
     for symbol, more in _MORE.items():
         if symbol in there:
-            names += [name for name in more if setting.meets(named(name).needs)]
+            names += [name for name in more if setting.meets(law_named(name).needs)]
     names += _motion_names(there)
     if there & (_BACK | _PICKS | _MASSES):
         names += _two_way_names(there, setting)
     for symbol, at_frame in _AT_FRAMES.items():
-        if symbol in there and not setting.serial and setting.meets(named(at_frame).needs):
+        if symbol in there and not setting.serial and setting.meets(law_named(at_frame).needs):
             names.append(at_frame)
     return tuple(dict.fromkeys(names))
 
@@ -166,17 +166,17 @@ def _two_way_names(there: frozenset[str], setting: Setting) -> Iterator[str]:
         (_AT_THE_BASE_LINK, "pi_f" in there),
         (("base_moves_base_links",), "E" in there),
     ]
-    return (name for names, wanted in chosen if wanted for name in names if setting.meets(named(name).needs))
+    return (name for names, wanted in chosen if wanted for name in names if setting.meets(law_named(name).needs))
 
 
 @cache
-def _completed(sets: tuple[Symbols, ...], names: tuple[str, ...], opened: tuple[Node, ...]) -> Rules:
+def _complete(sets: tuple[Symbols, ...], names: tuple[str, ...], opened: tuple[Node, ...]) -> Rules:
     instances: dict[tuple[Node, Node], Instance] = {}
     for one in sets:
         for name in names:
-            left, right = named(name).sides(one)
+            left, right = law_named(name).sides(one)
             if name not in _LINK_BY_LINK and name != "base_kills_shift":
-                instances.setdefault((left, right), instance_of(named(name), left, right))
+                instances.setdefault((left, right), instance_of(law_named(name), left, right))
     wild = [*(_at_the_base(sets) if "base_kills_shift" in names else ()), *_link_by_link(sets, names)]
     instances |= {(instance.left, instance.right): instance for instance in wild}
     if any(name in names for name in _RICCATI):
@@ -195,7 +195,7 @@ def _at_the_base(sets: tuple[Symbols, ...]) -> Iterator[Instance]:
         for mass in (one.M, one.P):
             (axes,) = expand(one.axes).terms
             for name, word in (("base_kills_shift", (mass,)), ("base_kills_gain", (*axes, mass))):
-                law = named(name)
+                law = law_named(name)
                 (left,) = expand(law.sides(one)[0]).terms
                 if isinstance(mass, Symbol):
                     yield WordRule(law, left, law.sides(one)[1]).instance(word)
@@ -204,7 +204,7 @@ def _at_the_base(sets: tuple[Symbols, ...]) -> Iterator[Instance]:
 def _link_by_link(sets: tuple[Symbols, ...], names: tuple[str, ...]) -> Iterator[Instance]:
     """Π_fX = XΠ_f* for the masses X that the completion works with."""
     for one in sets:
-        for law in (named(name) for name in _LINK_BY_LINK if name in names):
+        for law in (law_named(name) for name in _LINK_BY_LINK if name in names):
             (left,) = expand(law.sides(one)[0]).terms
             for mass in (one.r, one.q.inv):
                 yield WordRule(law, left, law.sides(one)[1]).instance((mass,))
@@ -214,7 +214,7 @@ def _link_by_link(sets: tuple[Symbols, ...], names: tuple[str, ...]) -> Iterator
 def _wild_rules(sets: tuple[Symbols, ...], there: frozenset[str], setting: Setting) -> tuple[WordRule, ...]:
     rules: dict[Word, WordRule] = {}
     for symbol, names in _WILD.items():
-        laws = [named(name) for name in names if symbol in there and setting.meets(named(name).needs)]
+        laws = [law_named(name) for name in names if symbol in there and setting.meets(law_named(name).needs)]
         for law in laws:
             for one in sets:
                 left, right = law.sides(one)
@@ -227,7 +227,7 @@ def _wild_rules(sets: tuple[Symbols, ...], there: frozenset[str], setting: Setti
 
 def order(word: Word) -> tuple:
     """The heavier word first; among equals the letters from the left. Compatible with products."""
-    return sum(map(_weight, word)), tuple(map(_spelled, word))
+    return sum(map(_weight, word)), tuple(map(_letter_order, word))
 
 
 @cache
@@ -239,6 +239,6 @@ def _weight(letter: Node) -> int:
 
 
 @cache
-def _spelled(letter: Node) -> str:
+def _letter_order(letter: Node) -> str:
     """q first of its weight, as q⁻¹ is: both then move to the left, and meet."""
     return "" if isinstance(letter, Symbol) and letter.name == "q" else spelling(letter)

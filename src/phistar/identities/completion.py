@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from phistar.identities.justify import Instance, Use, Uses, product_of, scaled
+from phistar.identities.justify import Instance, Use, Uses, product_of, scale_uses
 from phistar.identities.polynomial import Polynomial, Word, expand
 from phistar.operators.coefficients import ONE
 from phistar.operators.nodes import Identity, Node, Sum, product, summation
@@ -117,7 +117,7 @@ def complete(laws: Iterable[Instance], order: Order, limit: int = MOST_RULES) ->
             raise TooMany
         if not left:
             continue
-        rule = spaces.rule(left, order, why + scaled(uses_of(found), -ONE))
+        rule = spaces.rule(left, order, why + scale_uses(uses_of(found), -ONE))
         if len(rule.lead) > LONGEST_WORD:
             raise TooMany
         for old in [lead for lead in rules if _contains(lead, rule.lead)]:
@@ -155,12 +155,14 @@ class _Spaces:
         lead = max(terms, key=order)
         scale = 1 / terms[lead]
         rest = {word: -c * scale for word, c in terms.items() if word != lead}
-        if len(why) == 1 and not scaled(why, scale)[0].c - 1:
+        if len(why) == 1 and not scale_uses(why, scale)[0].c - 1:
             return Rule(lead, rest, why[0].instance, why[0].adjoint)
         self.count += 1
         left = product(*lead)
         right = as_node(Polynomial(rest, left.domain, left.codomain))
-        return Rule(lead, rest, Instance(f"lemma {self.count}", "", left, right, "lemma", (), (), scaled(why, scale)))
+        return Rule(
+            lead, rest, Instance(f"lemma {self.count}", "", left, right, "lemma", (), (), scale_uses(why, scale))
+        )
 
 
 def as_node(polynomial: Polynomial) -> Node:

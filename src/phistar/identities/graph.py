@@ -46,13 +46,13 @@ def apply(node: Node, value: Value) -> Value:
 def _solve(inner: Node, value: Value) -> Value:
     assert inner.domain is not None
     matrix = apply(inner, Operand(inner.domain, True))
-    scale, value = pulled(value)
-    opened = _opened(expand(inner))
+    scale, value = pull_coefficient(value)
+    opened = _write_out(expand(inner))
     symmetric = _terms_of(opened) == _terms_of(opened.adjoint())
     return total([(scale, Solve(matrix, value, inner.domain, symmetric))], inner.domain)
 
 
-def _opened(polynomial: Polynomial) -> Polynomial:
+def _write_out(polynomial: Polynomial) -> Polynomial:
     """The polynomial with operators that are taken together written out, and ℰφφ as φ − I."""
     result = Polynomial({}, polynomial.source, polynomial.target)
     for word, c in polynomial.terms.items():
@@ -62,16 +62,16 @@ def _opened(polynomial: Polynomial) -> Polynomial:
             whole = expand(symbol.of[0]) if isinstance(symbol, Symbol) and symbol.name == TOGETHER else expand(symbol)
             product = (whole if symbol is letter else whole.adjoint()) @ product
         result = result.plus(product, c)
-    return _absorbed(result)
+    return _absorb_shifts(result)
 
 
-def _absorbed(polynomial: Polynomial) -> Polynomial:
+def _absorb_shifts(polynomial: Polynomial) -> Polynomial:
     for word, c in polynomial.terms.items():
         names = [getattr(x.of if isinstance(x, Adjoint) else x, "name", "") for x in word]
         at = next((i for i in range(len(word) - 1) if names[i : i + 2] == ["E_phi", "phi"]), None)
         if at is not None:
             rest = {word: -c, (*word[:at], *word[at + 1 :]): c, (*word[:at], *word[at + 2 :]): -c}
-            return _absorbed(polynomial + Polynomial(rest, polynomial.source, polynomial.target))
+            return _absorb_shifts(polynomial + Polynomial(rest, polynomial.source, polynomial.target))
     return polynomial
 
 
@@ -97,7 +97,7 @@ def _apply_letter(letter: Node, value: Value) -> Value:
             return _pairing(symbol, value)
         parts = compound(symbol)
         return apply(parts if symbol is letter else adjoint(parts), value)
-    scale, value = pulled(value)
+    scale, value = pull_coefficient(value)
     if isinstance(symbol, Symbol) and symbol.name in (*BRACKETS, REGRESSOR, TOGETHER):
         origin = origin_of(symbol)
         if symbol is letter and isinstance(value, Operand) and value.columns and is_by_columns(symbol):
@@ -178,7 +178,7 @@ def compound(symbol: Symbol) -> Node:
     }[symbol.name]()
 
 
-def pulled(value: Value) -> tuple[Fraction, Value]:
+def pull_coefficient(value: Value) -> tuple[Fraction, Value]:
     """A coefficient in front of a value, so that −x and x share what is computed from x."""
     if isinstance(value, Total) and len(value.terms) == 1:
         return value.terms[0]
@@ -221,7 +221,7 @@ def _merge(collected: dict[Value, Fraction]) -> list[tuple[Fraction, Value]]:
         first = group[0][1]
         if isinstance(first, Pairing):
             vectors = [(c, v.vector) for c, v in group if isinstance(v, Pairing)]
-            scale, vector = pulled(total(vectors, first.vector.space))  # type: ignore[attr-defined]
+            scale, vector = pull_coefficient(total(vectors, first.vector.space))  # type: ignore[attr-defined]
             merged.append((scale, Pairing(vector, first.argument)))
             continue
         assert isinstance(first, Apply | Bracketed | Solve)
@@ -229,7 +229,7 @@ def _merge(collected: dict[Value, Fraction]) -> list[tuple[Fraction, Value]]:
         inner = total(applied, first.argument.space)  # type: ignore[attr-defined]
         if isinstance(inner, Total) and not inner.terms:
             continue
-        scale, inner = pulled(inner)
+        scale, inner = pull_coefficient(inner)
         again = Apply(first.letter, inner) if isinstance(first, Apply) else first.with_argument(inner)
         merged.append((scale, again))
     return sorted(merged, key=lambda item: (item[0] < 0, item[1].place))

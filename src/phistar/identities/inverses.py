@@ -15,7 +15,7 @@ from phistar.identities.justify import (
     inverse_on_the_left,
     inverse_on_the_right,
     product_of,
-    scaled,
+    scale_uses,
     use,
 )
 from phistar.identities.law import SENTENCES, Setting
@@ -80,7 +80,7 @@ def _uses_of_split_sum(inner: Node, x: Node, y: Node, whole: Node, split: Node) 
     rest = product(Inverse(whole), y)
     unit = (
         use(inverse_on_the_left(x), None, rest),
-        *scaled((use(inverse_on_the_left(y), None, rest),), Fraction(-1)),
+        *scale_uses((use(inverse_on_the_left(y), None, rest),), Fraction(-1)),
         use(inverse_on_the_right(whole), Inverse(y), y),
         use(inverse_on_the_left(y)),
     )
@@ -201,7 +201,7 @@ def cancel(polynomial: Polynomial, uses: list[Use] | None = None) -> Polynomial:
         return polynomial
     if uses is not None:
         for word, c in polynomial.terms.items():
-            uses += scaled(_cancel_uses(word), c)
+            uses += scale_uses(_cancel_uses(word), c)
     terms: dict[Word, Fraction] = {}
     for word, c in polynomial.terms.items():
         collect(terms, short[word], c)

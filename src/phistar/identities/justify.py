@@ -103,7 +103,7 @@ def in_product(uses: Iterable[Use], before: Node, after: Node) -> Uses:
     return tuple(Use(u.c, before @ u.before, u.instance, u.after @ after, u.adjoint) for u in uses)
 
 
-def scaled(uses: Iterable[Use], c: Fraction) -> Uses:
+def scale_uses(uses: Iterable[Use], c: Fraction) -> Uses:
     return tuple(Use(c * u.c, u.before, u.instance, u.after, u.adjoint) for u in uses)
 
 
@@ -113,7 +113,7 @@ def in_adjoint(uses: Iterable[Use]) -> Uses:
 
 def in_inverse(uses: Iterable[Use], old: Node, new: Node) -> Uses:
     """X⁻¹ − Y⁻¹ = X⁻¹(Y − X)Y⁻¹, and what it takes to say so: X⁻¹X = I and YY⁻¹ = I."""
-    between = scaled(in_product(uses, Inverse(old), Inverse(new)), Fraction(-1))
+    between = scale_uses(in_product(uses, Inverse(old), Inverse(new)), Fraction(-1))
     ends = (
         Use(Fraction(-1), Inverse(old), inverse_on_the_right(new), identity()),
         Use(Fraction(1), identity(), inverse_on_the_left(old), Inverse(new)),
@@ -123,11 +123,11 @@ def in_inverse(uses: Iterable[Use], old: Node, new: Node) -> Uses:
 
 def by_right_inverse(whole: Inverse, answer: Node, unit: Iterable[Use]) -> Uses:
     """X⁻¹ = Y, where `unit` says that XY = I: X⁻¹ − Y = (X⁻¹X − I)Y − X⁻¹(XY − I)."""
-    back = scaled(in_product(unit, whole, identity()), Fraction(-1))
+    back = scale_uses(in_product(unit, whole, identity()), Fraction(-1))
     return (use(inverse_on_the_left(whole.of), None, answer), *back)
 
 
-def rewritten(node: Node, change: Callable[[Node], Rewrite | None], idle: set[Node] | None = None) -> Rewrite | None:
+def rewrite_once(node: Node, change: Callable[[Node], Rewrite | None], idle: set[Node] | None = None) -> Rewrite | None:
     """The node with `change` made at the innermost place where it applies, or None when it applies nowhere. Of `idle`
     nodes that is known, and it grows: who makes the same change again and again keeps it."""
     idle = set() if idle is None else idle
@@ -136,21 +136,21 @@ def rewritten(node: Node, change: Callable[[Node], Rewrite | None], idle: set[No
     match node:
         case Product(factors=parts):
             for i, part in enumerate(parts):
-                new = rewritten(part, change, idle)
+                new = rewrite_once(part, change, idle)
                 if new is not None:
                     return _with_factor(parts, i, new)
         case Sum(terms=terms):
             for i, (c, term) in enumerate(terms):
-                new = rewritten(term, change, idle)
+                new = rewrite_once(term, change, idle)
                 if new is not None:
                     whole = summation([(d, new.node if j == i else t) for j, (d, t) in enumerate(terms)])
-                    return Rewrite(whole, lambda new=new, c=c: scaled(new.uses(), c))
+                    return Rewrite(whole, lambda new=new, c=c: scale_uses(new.uses(), c))
         case Inverse(of=inner):
-            new = rewritten(inner, change, idle)
+            new = rewrite_once(inner, change, idle)
             if new is not None:
                 return Rewrite(inverse(new.node), lambda: in_inverse(new.uses(), inner, new.node))
         case Adjoint(of=inner) if not isinstance(inner, Symbol | Identity):
-            new = rewritten(inner, change, idle)
+            new = rewrite_once(inner, change, idle)
             if new is not None:
                 return Rewrite(adjoint(new.node), lambda: in_adjoint(new.uses()))
     made = change(node)

@@ -18,8 +18,8 @@ from phistar.identities.justify import (
     in_product,
     inverse_on_the_right,
     product_of,
-    rewritten,
-    scaled,
+    rewrite_once,
+    scale_uses,
     use,
 )
 from phistar.identities.law import Setting
@@ -44,7 +44,7 @@ def by_known_inverse(node: Node, known: list[Symbols], setting: Setting) -> Step
                 return found[0]
         return None
 
-    new = rewritten(node, change)
+    new = rewrite_once(node, change)
     return None if new is None else Step(node, new.node, told[0], told[1], new.uses)
 
 
@@ -76,11 +76,11 @@ def inverse_lemmas(symbols: Symbols, setting: Setting) -> tuple[tuple[FactorRule
 def _uses(whole: Inverse, path: Path, known: Node, there: Path, rule: FactorRule, c: Fraction) -> Uses:
     """X⁻¹ = Y/c of X = cL and L⁻¹ = Y: X⁻¹ − Y/c = (X⁻¹X − I)Y/c − X⁻¹((X − cL)Y/c − L(L⁻¹ − Y) + LL⁻¹ − I)."""
     answer, nothing = scale_by(1 / c, rule.right), product_of(())
-    inside = (*_uses_along(whole.of, path), *scaled(_uses_along(known, there), -c))
+    inside = (*_uses_along(whole.of, path), *scale_uses(_uses_along(known, there), -c))
     lemma = use(instance_of(rule.law, Inverse(known), rule.right), known)
     unit = (
         *in_product(inside, nothing, answer),
-        *scaled((lemma,), Fraction(-1)),
+        *scale_uses((lemma,), Fraction(-1)),
         use(inverse_on_the_right(known)),
     )
     return by_right_inverse(whole, answer, unit)

@@ -16,7 +16,7 @@ from phistar.identities.justify import (
     Uses,
     by_right_inverse,
     inverse_on_the_right,
-    scaled,
+    scale_uses,
     use,
 )
 from phistar.identities.polynomial import Word, expand
@@ -81,8 +81,8 @@ def _split(node: Inverse, rest: Node, left: Node, weight: Node, right: Node) -> 
         after = product(right, one)
         unit: tuple[Use, ...] = (
             use(inverse_on_the_right(rest)),
-            *scaled((use(inverse_on_the_right(rest), None, product(left, Inverse(seen), after)),), Fraction(-1)),
-            *scaled((use(inverse_on_the_right(seen), product(left, weight), after),), Fraction(-1)),
+            *scale_uses((use(inverse_on_the_right(rest), None, product(left, Inverse(seen), after)),), Fraction(-1)),
+            *scale_uses((use(inverse_on_the_right(seen), product(left, weight), after),), Fraction(-1)),
         )
         if len(expand(weight).terms) > 1 or not expand(weight).terms.get(()):  # a multiple of I needs no law
             unit = (*unit, use(inverse_on_the_right(weight), left, product(Inverse(seen), after)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 
-from phistar.identities.justify import Rewrite, Step, Uses, rewritten, scaled, use
+from phistar.identities.justify import Rewrite, Step, Uses, rewrite_once, scale_uses, use
 from phistar.identities.law import Law
 from phistar.identities.match import instance_of
 from phistar.identities.polynomial import expand, letters
@@ -22,7 +22,7 @@ TITLE = "columns made once"
 def by_columns(node: Node) -> list[Step]:
     """The steps to columns wherever they help, one lemma at a time."""
     steps: list[Step] = []
-    while (found := rewritten(node, _by_columns)) is not None:
+    while (found := rewrite_once(node, _by_columns)) is not None:
         steps.append(Step(node, found.node, TITLE, "", found.uses))
         node = found.node
     return steps
@@ -33,10 +33,10 @@ def _by_columns(node: Node) -> Rewrite | None:
     for c, whole in terms:
         halves = _halves(whole)
         for d, less in terms if halves else ():
-            after = _condensed(whole, less, *halves) if d == -c and isinstance(less, Product) else None  # type: ignore[misc]
+            after = _condense(whole, less, *halves) if d == -c and isinstance(less, Product) else None  # type: ignore[misc]
             if after is not None:
                 others = ((e, x) for e, x in terms if x is not whole and x is not less)
-                return _told(node, summation([(c, after), *others]))
+                return _as_rewrite(node, summation([(c, after), *others]))
     return None
 
 
@@ -54,7 +54,7 @@ def _factors(node: Node) -> tuple[Node, ...]:
     return node.factors if isinstance(node, Product) else (node,)
 
 
-def _condensed(whole: Node, less: Product, middle: Node, right: Node) -> Node | None:
+def _condense(whole: Node, less: Product, middle: Node, right: Node) -> Node | None:
     """V*(D − DE S⁻¹(DF)*)V, or None where the second term is not V*DV·L·S⁻¹R·V*DV."""
     at = next((i for i, x in enumerate(less.factors) if isinstance(x, Inverse) and is_narrow(x)), None)
     if at is None:
@@ -83,23 +83,23 @@ def _around(term: Node, whole: Node) -> tuple[Node, Node] | None:
     return None
 
 
-def _told(node: Node, after: Node) -> Rewrite | None:
+def _as_rewrite(node: Node, after: Node) -> Rewrite | None:
     """The rewrite, by [X] = X: opened, both are the same."""
-    (one, first), (other, second) = _opened(node), _opened(after)
+    (one, first), (other, second) = _open_brackets(node), _open_brackets(after)
     if not expand(one).same_as(expand(other)):
         return None
 
     def why() -> Uses:
-        back = (use for step in second for use in scaled(step.uses(), Fraction(-1)))
+        back = (use for step in second for use in scale_uses(step.uses(), Fraction(-1)))
         return *(use for step in first for use in step.uses()), *back
 
     return Rewrite(after, why)
 
 
-def _opened(node: Node) -> tuple[Node, list[Rewrite]]:
+def _open_brackets(node: Node) -> tuple[Node, list[Rewrite]]:
     steps: list[Rewrite] = []
     while known := opened_brackets(node):
-        step = rewritten(node, lambda part, known=known: known[part][1] if part in known else None)
+        step = rewrite_once(node, lambda part, known=known: known[part][1] if part in known else None)
         if step is None:  # inside of others alone
             break
         steps.append(step)

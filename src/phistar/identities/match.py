@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property, partial
 
-from phistar.identities.justify import Instance, Rewrite, Use, product_of, rewritten, use
+from phistar.identities.justify import Instance, Rewrite, Use, product_of, rewrite_once, use
 from phistar.identities.law import LAWS, Law, Setting
 from phistar.identities.polynomial import (
     MOST_LETTERS,
@@ -60,7 +60,7 @@ class WordRule:
         """Made when it is needed: most laws have nothing to say about most statements."""
         return expand(self.to).adjoint() if self.adjoint else expand(self.to)
 
-    def applied(self, polynomial: Polynomial, uses: list[Use] | None = None) -> Polynomial:
+    def apply(self, polynomial: Polynomial, uses: list[Use] | None = None) -> Polynomial:
         """Every occurrence in every word replaced, until none is left; the polynomial itself where there is none. What
         was replaced is told to `uses`."""
         if not any(self.find(word) for word in polynomial.terms):
@@ -96,7 +96,7 @@ class WordRule:
         if not wild:
             return instance_of(self.law, _node(sides[0]), _node(sides[1]))
         filled = wild if not self.adjoint else tuple(adjoint(x) for x in reversed(wild))
-        left, right = (_node(_filled(side, filled)) for side in sides)
+        left, right = (_node(_fill_wild(side, filled)) for side in sides)
         return instance_of(self.law, left, right, (("X", product(*filled)),))
 
     def find(self, word: Word) -> tuple[int, int, Word] | None:
@@ -132,7 +132,7 @@ def instance_of(law: Law, left: Node, right: Node, substitution: tuple[tuple[str
     return Instance(law.name, law.citation, left, right, "law", law.needs, substitution)
 
 
-def _filled(polynomial: Polynomial, wild: Word) -> Polynomial:
+def _fill_wild(polynomial: Polynomial, wild: Word) -> Polynomial:
     """The polynomial with a word in place of the wild letter."""
     back = tuple(adjoint(x) for x in reversed(wild))
     terms = {}
@@ -251,5 +251,5 @@ def everywhere(node: Node, change: Callable[[Node], Node | None]) -> Node | None
         new = change(part)
         return None if new is None else Rewrite(new)
 
-    found = rewritten(node, plain)
+    found = rewrite_once(node, plain)
     return None if found is None else found.node

@@ -21,7 +21,7 @@ def with_shared_negatives(roots: Iterable[Value]) -> list[Value]:
     made: dict[Value, Value] = {}
     known: dict[Key, Value] = {}
     for value in dict.fromkeys(value for root in roots for value in walk(root)):
-        made[value] = _share(_rebuilt(value, made), known)
+        made[value] = _share(_rebuild(value, made), known)
     return [made[root] for root in roots]
 
 
@@ -55,7 +55,7 @@ def _scale(scale: Fraction, value: Value) -> Value:
     return value if scale == 1 else total([(scale, value)], value.space)  # type: ignore[attr-defined]
 
 
-def _rebuilt(value: Value, made: dict[Value, Value]) -> Value:
+def _rebuild(value: Value, made: dict[Value, Value]) -> Value:
     """A value with its arguments replaced, their signs pulled out."""
     match value:
         case Apply(letter=letter, argument=argument):

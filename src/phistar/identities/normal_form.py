@@ -21,7 +21,7 @@ from phistar.operators.symbols import Symbols, has_pair
 _NUMBER = "a number is its own adjoint"
 
 
-def titled(law: Law) -> tuple[str, str]:
+def title_and_citation(law: Law) -> tuple[str, str]:
     """Name and citation, as they are shown."""
     return law.name.replace("_", " "), law.citation
 
@@ -64,17 +64,17 @@ def _next(
     """Apply the first rule that fits to a polynomial; return the result with the reason."""
     for rule in wild:
         uses: list[Use] = []
-        after = rule.applied(polynomial, uses)
+        after = rule.apply(polynomial, uses)
         if uses:
-            return after, *titled(rule.law), partial(tuple, uses)
+            return after, *title_and_citation(rule.law), partial(tuple, uses)
     place = next((found for word in polynomial.terms if (found := rules.find(word))), None)
     if place is None:
         return None, "", "", tuple
-    after, found = _applied(polynomial, place[1])
-    return after, *_cited(place[1].instance), partial(uses_of, found)
+    after, found = _apply_rule(polynomial, place[1])
+    return after, *_citation(place[1].instance), partial(uses_of, found)
 
 
-def _applied(polynomial: Polynomial, rule: Rule) -> tuple[Polynomial, list[Found]]:
+def _apply_rule(polynomial: Polynomial, rule: Rule) -> tuple[Polynomial, list[Found]]:
     """One rule wherever it fits."""
     only, done, found = Rules.of({rule.lead: rule}), {}, []
     waiting = dict(polynomial.terms)
@@ -95,13 +95,13 @@ def _applied(polynomial: Polynomial, rule: Rule) -> tuple[Polynomial, list[Found
 
 
 @cache
-def _cited(instance: Instance) -> tuple[str, str]:
+def _citation(instance: Instance) -> tuple[str, str]:
     """The law that an instance or a lemma is, by its name; a lemma that no law is, by the laws it follows from."""
     if instance.kind != "lemma":
         return instance.name.replace("_", " "), instance.citation
     for law in LAWS:
         if not law.needs and _says(law, instance):
-            return titled(law)
+            return title_and_citation(law)
     names = [name for name in _leaves(instance) if name != "inverse"] or ["inverse"]
     return ", ".join(names[:4]) + (", …" if len(names) > 4 else ""), ""
 

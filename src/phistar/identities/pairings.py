@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from phistar.identities.graph import apply, pulled, total
+from phistar.identities.graph import apply, pull_coefficient, total
 from phistar.identities.graph_values import ONE, Apply, Pairing, Total, Value, walk
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS
@@ -52,7 +52,7 @@ def _beside(group: Terms) -> tuple[Fraction, Value]:
     if len(group) == 1 or not isinstance(first, Pairing):
         return group[0]
     parts = [(c, x.argument) for c, x in group if isinstance(x, Pairing)]
-    scale, whole = pulled(total(parts, first.argument.space))  # type: ignore[attr-defined]
+    scale, whole = pull_coefficient(total(parts, first.argument.space))  # type: ignore[attr-defined]
     return scale, Pairing(first.vector, whole)
 
 
@@ -76,7 +76,7 @@ def _one_pairing(root: Value) -> Value:
         moved = [_carry(x.vector, x.argument, y) for _, x in pairings]
         parts = [(c, x) for (c, _), x in zip(pairings, moved, strict=True) if x is not None]
         if len(parts) == len(pairings):
-            scale, vector = pulled(total(parts, y.space))
+            scale, vector = pull_coefficient(total(parts, y.space))
             made = total([(scale, Pairing(vector, y))], SCALARS)
             if len(walk(made)) < least:
                 best, least = made, len(walk(made))

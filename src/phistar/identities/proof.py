@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 
 from phistar.errors import StatementError
-from phistar.identities.axioms import all_symbols, named, order, rules_for
+from phistar.identities.axioms import all_symbols, law_named, order, rules_for
 from phistar.identities.completion import TooMany, as_node
 from phistar.identities.derivation import Derivation
 from phistar.identities.inverses import inverses, open_inverses
@@ -22,14 +22,14 @@ from phistar.identities.justify import (
     in_product,
     inverse_on_the_left,
     product_of,
-    rewritten,
-    scaled,
+    rewrite_once,
+    scale_uses,
     use,
 )
 from phistar.identities.law import Law, Setting
 from phistar.identities.made_columns import opened_brackets
 from phistar.identities.match import instance_of
-from phistar.identities.normal_form import titled, to_normal_form, with_numbers_sorted
+from phistar.identities.normal_form import title_and_citation, to_normal_form, with_numbers_sorted
 from phistar.identities.polynomial import Polynomial, TooManyTerms, expand
 from phistar.identities.rewriter import as_written, by_product_rule
 from phistar.operators.coefficients import ONE
@@ -71,13 +71,13 @@ def _is_inverted(node: Node) -> bool:
 
 def _as_they_stand(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
     """Quantities and inverses left as letters."""
-    return _joined(left, right, [[], []], symbols, setting)
+    return _join(left, right, [[], []], symbols, setting)
 
 
 def _by_normal_forms(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
     """Both sides to the polynomial in which no rule applies."""
     sides = [_written_out(side, symbols, setting) for side in (left, right)]
-    return _joined(left, right, sides, symbols, setting)
+    return _join(left, right, sides, symbols, setting)
 
 
 def _by_lemmas(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
@@ -88,7 +88,7 @@ def _by_lemmas(left: Node, right: Node, symbols: Symbols, setting: Setting) -> l
         steps += _written_out(_end(side, steps), symbols, setting)
         steps += _normal_inside(_end(side, steps), symbols, setting)
         sides.append(steps)
-    return _joined(left, right, sides, symbols, setting)
+    return _join(left, right, sides, symbols, setting)
 
 
 def _by_lemmas_at_the_end(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
@@ -97,10 +97,10 @@ def _by_lemmas_at_the_end(left: Node, right: Node, symbols: Symbols, setting: Se
     for side in (left, right):
         steps = to_normal_form(side, *rules_for((side,), symbols, setting))[0] if _is_inverted(side) else []
         sides.append(steps + as_written(_end(side, steps), symbols, setting, True))
-    return _joined(left, right, sides, symbols, setting)
+    return _join(left, right, sides, symbols, setting)
 
 
-def _joined(left: Node, right: Node, sides: list[list[Step]], symbols: Symbols, setting: Setting) -> list[Step] | None:
+def _join(left: Node, right: Node, sides: list[list[Step]], symbols: Symbols, setting: Setting) -> list[Step] | None:
     ends = [_end(node, steps) for node, steps in zip((left, right), sides, strict=True)]
     differing = as_node(expand(ends[0]).plus(expand(ends[1]), -ONE))  # what both have needs no law
     rules, wild = rules_for((differing,), symbols, setting)
@@ -110,14 +110,14 @@ def _joined(left: Node, right: Node, sides: list[list[Step]], symbols: Symbols, 
         return None
     forward, backward = (steps + tail[0] for steps, tail in zip(sides, tails, strict=True))
     middle = Step(_end(left, forward), _end(right, backward), "collecting terms", "")
-    return [*forward, middle, *(_reversed(step) for step in reversed(backward))]
+    return [*forward, middle, *(_reverse(step) for step in reversed(backward))]
 
 
 def _by_multiplying_back(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
     """X⁻¹ = Y because XY = I: X⁻¹ − Y = (X⁻¹X − I)Y − X⁻¹(XY − I)."""
     if isinstance(right, Inverse) and not isinstance(left, Inverse):
         steps = _by_multiplying_back(right, left, symbols, setting)
-        return steps and [_reversed(step) for step in reversed(steps)]
+        return steps and [_reverse(step) for step in reversed(steps)]
     if not isinstance(left, Inverse) or (isinstance(left.of, Symbol) and left.of.name == "D"):
         return None
     one = Identity(left.of.codomain)
@@ -126,7 +126,7 @@ def _by_multiplying_back(left: Node, right: Node, symbols: Symbols, setting: Set
         return None
 
     def why() -> Uses:
-        unit = scaled(in_product((u for step in found for u in step.uses()), left, product_of(())), -ONE)
+        unit = scale_uses(in_product((u for step in found for u in step.uses()), left, product_of(())), -ONE)
         return (use(inverse_on_the_left(left.of), None, right), *unit)
 
     laws = [step.law for step in found if step.law != "collecting terms"]
@@ -143,9 +143,9 @@ def _written_out(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
     steps = by_product_rule(node, symbols, setting)
     node = _end(node, steps)
     known = _definitions(tuple(all_symbols(node, symbols))) | opened_brackets(node)
-    while (new := rewritten(node, lambda part: known[part][1] if part in known else None)) is not None:
+    while (new := rewrite_once(node, lambda part: known[part][1] if part in known else None)) is not None:
         law = next(known[part][0] for part in _parts(node) if part in known)
-        steps.append(Step(node, new.node, *titled(law), new.uses))
+        steps.append(Step(node, new.node, *title_and_citation(law), new.uses))
         node = new.node
     return steps
 
@@ -154,7 +154,7 @@ def _written_out(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
 def _definitions(sets: tuple[Symbols, ...]) -> dict[Node, tuple[Law, Rewrite]]:
     known: dict[Node, tuple[Law, Rewrite]] = {}
     for one in sets:
-        for law in (named(name) for name in DEFINITIONS):
+        for law in (law_named(name) for name in DEFINITIONS):
             left, right = law.sides(one)
             plain, turned = (use(instance_of(law, left, right), flipped=flipped) for flipped in (False, True))
             known.setdefault(left, (law, Rewrite(right, partial(tuple, (plain,)))))
@@ -165,7 +165,7 @@ def _definitions(sets: tuple[Symbols, ...]) -> dict[Node, tuple[Law, Rewrite]]:
 def _parts(node: Node) -> Iterator[Node]:
     """The places that `rewritten` comes to, in its order."""
     found: list[Node] = []
-    rewritten(node, found.append)
+    rewrite_once(node, found.append)
     yield from found
 
 
@@ -175,11 +175,11 @@ def _normal_inside(node: Node, symbols: Symbols, setting: Setting) -> list[Step]
     for opened in open_inverses(node):
         rules = rules_for((opened.of,), symbols, setting)
         inner, polynomial = to_normal_form(opened.of, *rules)
-        canonical = as_node(_sorted(polynomial))
+        canonical = as_node(_sort_terms(polynomial))
         why = partial(_uses_inside, inner, opened.of, canonical)
         changed = Rewrite(inverse(canonical), why)
         here = _end(node, steps)
-        new = rewritten(here, lambda part, o=opened, c=changed: c if part is o and c.node is not o else None)
+        new = rewrite_once(here, lambda part, o=opened, c=changed: c if part is o and c.node is not o else None)
         if new is not None:
             laws = dict.fromkeys(step.law for step in inner)
             steps.append(Step(here, new.node, ", ".join(laws) or "collecting terms", "", new.uses))
@@ -190,7 +190,7 @@ def _uses_inside(steps: list[Step], old: Node, new: Node) -> Uses:
     return in_inverse((u for step in steps for u in step.uses()), old, new)
 
 
-def _sorted(polynomial: Polynomial) -> Polynomial:
+def _sort_terms(polynomial: Polynomial) -> Polynomial:
     terms = {word: polynomial.terms[word] for word in sorted(polynomial.terms, key=order)}
     return Polynomial(terms, polynomial.source, polynomial.target)
 
@@ -199,5 +199,5 @@ def _end(node: Node, steps: list[Step]) -> Node:
     return steps[-1].after if steps else node
 
 
-def _reversed(step: Step) -> Step:
-    return Step(step.after, step.before, step.law, step.citation, lambda: scaled(step.uses(), -ONE))
+def _reverse(step: Step) -> Step:
+    return Step(step.after, step.before, step.law, step.citation, lambda: scale_uses(step.uses(), -ONE))

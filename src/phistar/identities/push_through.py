@@ -21,7 +21,7 @@ from phistar.identities.justify import (
     inverse_on_the_left,
     inverse_on_the_right,
     product_of,
-    scaled,
+    scale_uses,
     use,
 )
 from phistar.identities.law import Law
@@ -57,7 +57,7 @@ def _push(node: Inverse, y: Node, unit: Fraction, rest: list[Term], right: bool)
 
         def why() -> Uses:
             """Multiplied back on the right: (cI + ΣXY⁻¹)Y(cY + ΣX)⁻¹ = I."""
-            back = [u for c, x in rest for u in scaled((use(inverse_on_the_left(y), x, Inverse(whole)),), c)]
+            back = [u for c, x in rest for u in scale_uses((use(inverse_on_the_left(y), x, Inverse(whole)),), c)]
             back.append(use(inverse_on_the_right(whole)))
             return by_right_inverse(node, split, back)
 
@@ -66,9 +66,9 @@ def _push(node: Inverse, y: Node, unit: Fraction, rest: list[Term], right: bool)
 
     def why_left() -> Uses:
         """Multiplied back on the left: (cY + ΣX)⁻¹Y(cI + ΣY⁻¹X) = I."""
-        back = [u for c, x in rest for u in scaled((use(inverse_on_the_right(y), Inverse(whole), x),), c)]
+        back = [u for c, x in rest for u in scale_uses((use(inverse_on_the_right(y), Inverse(whole), x),), c)]
         back.append(use(inverse_on_the_left(whole)))
-        ends = scaled(in_product(back, product_of(()), node), -ONE)
+        ends = scale_uses(in_product(back, product_of(()), node), -ONE)
         return (use(inverse_on_the_right(node.of), split), *ends)
 
     return Rewrite(split, why_left)
@@ -105,10 +105,10 @@ def _difference(node: Inverse, rest: Node, c: Fraction, left: Word, inner: Node,
         short_inverse, long_inverse = inverse(left_of_it), Inverse(inner)
         unit = (
             use(inverse_on_the_right(rest)),
-            *scaled((use(inverse_on_the_right(rest), None, product(u, short_inverse, after)),), -c),
-            *scaled((use(inverse_on_the_right(left_of_it), u @ long_inverse, after),), -c),
-            *scaled((use(inverse_on_the_left(inner), u, short_inverse @ after),), c),
-            *scaled(in_product(cancelled, u @ long_inverse, short_inverse @ after), -c),
+            *scale_uses((use(inverse_on_the_right(rest), None, product(u, short_inverse, after)),), -c),
+            *scale_uses((use(inverse_on_the_right(left_of_it), u @ long_inverse, after),), -c),
+            *scale_uses((use(inverse_on_the_left(inner), u, short_inverse @ after),), c),
+            *scale_uses(in_product(cancelled, u @ long_inverse, short_inverse @ after), -c),
         )
         return by_right_inverse(node, split, unit)
 
@@ -135,7 +135,7 @@ def sum_rules(polynomial: Polynomial) -> list[WordRule]:
             after = summation([(1 / c, Identity(side)), *beside])
             word = (*longest, letter) if on_left else (letter, *longest)
             reason = inverse_on_the_right(letter.of) if on_left else inverse_on_the_left(letter.of)
-            why = scaled((use(reason),), 1 / c)
+            why = scale_uses((use(reason),), 1 / c)
             lemma = Instance("inverse beside a term of its sum", "", product(*word), after, "lemma", (), (), why)
             rules.append(WordRule(_BESIDE, word, after, False, lemma))
     return rules

@@ -113,7 +113,7 @@ class _Rate:
                 f"{symbol!r} is about some of the joints (L); how it changes is told of all joints alone."
             )
         if "vector" in symbol.traits and (is_own(symbol) or name in _GIVEN):
-            return self.given(symbol)
+            return self.rate_of_given(symbol)
         if self.held and name in _OF_PLACE:
             return self.none(symbol)
         if name in _CONSTANT or is_own(symbol):
@@ -127,13 +127,13 @@ class _Rate:
         if name in PARTIALS:
             return self.partial(symbol)
         if name in _OF_MOTION:
-            return self.with_constant_axes(symbol, self.defined(symbol))
+            return self.with_constant_axes(symbol, self.rate_of_defined(symbol))
         made = _RULES.get(name)
         if made is None:
             raise StatementError(f"No law says how {symbol!r} changes with the motion.")
         return made(self, s.with_pair(*symbol.of) if len(symbol.of) >= 2 else s)
 
-    def given(self, symbol: Symbol) -> Node:
+    def rate_of_given(self, symbol: Symbol) -> Node:
         """A vector that the caller gives: held, but for θ̇ in a rate in time, where others would need rates too."""
         if symbol is self.s.v and self.of_rates is not None:
             return self.of_rates
@@ -198,7 +198,7 @@ class _Rate:
         first = by_product_rule(symbol, self.s, self.setting)[-1].after
         return self.with_constant_axes(symbol, self(first))
 
-    def defined(self, symbol: Symbol) -> Node:
+    def rate_of_defined(self, symbol: Symbol) -> Node:
         """Quantities of motion by what they are made of (SRW22)."""
         s = self.s
         if s.rotors and symbol.name in ("C", "alpha"):

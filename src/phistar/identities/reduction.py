@@ -36,7 +36,7 @@ def by_rules(polynomial: Polynomial, rules: list[WordRule]) -> Path:
     for _ in range(ROUNDS):
         there = {letter for word in polynomial.terms for letter in word}
         for rule in (None, *(rule for rule in rules if rule.letters <= there)):
-            after = cancel(polynomial) if rule is None else rule.applied(polynomial)
+            after = cancel(polynomial) if rule is None else rule.apply(polynomial)
             if not after.same_as(polynomial):
                 path.append((rule, after))
                 polynomial = after
@@ -46,7 +46,7 @@ def by_rules(polynomial: Polynomial, rules: list[WordRule]) -> Path:
     raise Endless(f"The laws do not come to an end on {factor(polynomial)!r}; one of them rewrites in circles.")
 
 
-def displayed(node: Node, path: Path) -> list[Step]:
+def steps_to_show(node: Node, path: Path) -> list[Step]:
     """A path from a node on as steps for a reader."""
     steps: list[Step] = []
     before = expand(node)
@@ -64,7 +64,7 @@ def uses_of(rule: WordRule | None, polynomial: Polynomial) -> Uses:
     if rule is None:
         cancel(polynomial, uses)
     else:
-        rule.applied(polynomial, uses)
+        rule.apply(polynomial, uses)
     return tuple(uses)
 
 

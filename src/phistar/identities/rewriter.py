@@ -41,7 +41,7 @@ from phistar.identities.justify import (
     in_inverse,
     in_product,
     product_of,
-    rewritten,
+    rewrite_once,
     use,
 )
 from phistar.identities.kinematic_laws import phi_absorbs_shift
@@ -60,13 +60,13 @@ from phistar.identities.reduction import (
     all_symbols,
     as_polynomial,
     by_rules,
-    displayed,
     known_symbols,
+    steps_to_show,
     title_of,
 )
 from phistar.identities.riccati import articulated_shift_gathered, lemma_1, mixed_congruence
 from phistar.identities.statement_cost import cost
-from phistar.identities.vector_derivatives import CITATION, differentiated
+from phistar.identities.vector_derivatives import CITATION, differentiate
 from phistar.operators.linearized import BRACKETS, PARTIALS, PLACE
 from phistar.operators.linearized import partial as by_place
 from phistar.operators.nodes import Inverse, Node, Product, Symbol, adjoint
@@ -93,36 +93,36 @@ def forms(node: Node, symbols: Symbols, setting: Setting, innovations: bool = Tr
     Fig. 4).
     """
     found: dict[Node, Form] = {}
-    for form in _reached(node, symbols, setting, innovations):
-        for each in _gathered(form, symbols):
+    for form in _reachable_forms(node, symbols, setting, innovations):
+        for each in _gather_shifts(form, symbols):
             found.setdefault(each.node, each)
     return tuple(found.values())
 
 
-def _reached(node: Node, symbols: Symbols, setting: Setting, innovations: bool) -> Iterator[Form]:
+def _reachable_forms(node: Node, symbols: Symbols, setting: Setting, innovations: bool) -> Iterator[Form]:
     written = as_written(node, symbols, setting, innovations)
     first = _end(node, written)
     if not _needs_definitions(node):
         yield Form(node, (), tuple)
-    yield Form(first, (), lambda: tuple(_grouped(written)))
+    yield Form(first, (), lambda: tuple(_group_steps(written)))
     if once := by_columns(first):
-        yield Form(once[-1].after, (), lambda: tuple(_grouped([*written, *once])))
+        yield Form(once[-1].after, (), lambda: tuple(_group_steps([*written, *once])))
     for form in _squares(first, symbols, setting):
-        yield Form(form.node, form.chosen, lambda form=form: tuple(_grouped([*written, *form.told()])))
+        yield Form(form.node, form.chosen, lambda form=form: tuple(_group_steps([*written, *form.told()])))
     for chosen, path in _paths(first, symbols, setting):
-        told = lambda path=path: tuple(_grouped(written + displayed(first, path)))  # noqa: E731
+        told = lambda path=path: tuple(_group_steps(written + steps_to_show(first, path)))  # noqa: E731
         yield Form(factor(path[-1][1]), tuple(dict.fromkeys(title_of(rule.law) for rule in chosen)), told)
 
 
-def _gathered(form: Form, symbols: Symbols) -> Iterator[Form]:
+def _gather_shifts(form: Form, symbols: Symbols) -> Iterator[Form]:
     """A form, and before it the one that has ℰψ for ℰφ − KH: of forms that cost the same the first is taken."""
     law, steps, node = articulated_shift_gathered, [], form.node
     for rule in (rule for one in all_symbols(node, symbols) for rule in whole_factors(law, one)):
-        while rule.left[0] in parts_of(node) and (new := rewritten(node, rule.rewrite)):
+        while rule.left[0] in parts_of(node) and (new := rewrite_once(node, rule.rewrite)):
             steps.append(Step(node, new.node, title_of(law), law.citation, new.uses))
             node = new.node
     if steps:
-        yield Form(node, form.chosen, lambda: tuple(_grouped([*form.told(), *steps])))
+        yield Form(node, form.chosen, lambda: tuple(_group_steps([*form.told(), *steps])))
     yield form
 
 
@@ -210,18 +210,18 @@ def as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool
     for _ in range(10 * ROUNDS):  # one place at a time; second derivatives have hundreds
         opened = open_inverses(node)
         step = (
-            _step(node, rewritten(node, push_through, idle["push"]), "push-through", "")
-            or _step(node, rewritten(node, split_difference, idle["difference"]), "matrix inversion lemma", "")
-            or _step(node, rewritten(node, split_product, idle["product"]), "inverse of a product", "")
-            or _step(node, rewritten(node, split_sum, idle["sum"]), "inverse of a sum of inverses", "")
+            _step(node, rewrite_once(node, push_through, idle["push"]), "push-through", "")
+            or _step(node, rewrite_once(node, split_difference, idle["difference"]), "matrix inversion lemma", "")
+            or _step(node, rewrite_once(node, split_product, idle["product"]), "inverse of a product", "")
+            or _step(node, rewrite_once(node, split_sum, idle["sum"]), "inverse of a sum of inverses", "")
             or _by_lemmas(node, known, setting, idle)
             or (by_known_inverse(node, known, setting) if any(x.domain == x.codomain for x in opened) else None)
             or (_by_innovations(node, symbols, setting, known) if innovations else None)
         )
         if step is None and innovations and opened:
-            step = _step(node, rewritten(node, split_low_rank), "matrix inversion lemma", "")
+            step = _step(node, rewrite_once(node, split_low_rank), "matrix inversion lemma", "")
         if step is None and opened:
-            step = _step(node, rewritten(node, split_blocks), "inverse of a sum of inverses", "")
+            step = _step(node, rewrite_once(node, split_blocks), "inverse of a sum of inverses", "")
         if step is None:
             check_inverses(node)
             inside = _inside_inverses(node, symbols, setting)
@@ -245,7 +245,7 @@ def _by_lemmas(node: Node, known: list[Symbols], setting: Setting, idle: dict[ob
         for rule in factor_rules(one, setting):
             if rule.left[0] not in there:  # most laws by far
                 continue
-            step = _step(node, rewritten(node, rule.rewrite, idle[rule]), title_of(rule.law), rule.law.citation)
+            step = _step(node, rewrite_once(node, rule.rewrite, idle[rule]), title_of(rule.law), rule.law.citation)
             if step:
                 return step
     return None
@@ -262,7 +262,7 @@ def _by_innovations(node: Node, symbols: Symbols, setting: Setting, known: list[
             known.append(found[1])
         return found[0]
 
-    return _step(node, rewritten(node, change), title_of(lemma_1), lemma_1.citation)
+    return _step(node, rewrite_once(node, change), title_of(lemma_1), lemma_1.citation)
 
 
 def _inside_inverses(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
@@ -316,10 +316,10 @@ def by_product_rule(node: Node, symbols: Symbols, setting: Setting) -> list[Step
         tidied = by_rules(expand(first), [*always, *shorter])
         rule = use(Instance(name, citation, derivative, first, "law", needs))
         product_rule = Step(derivative, first, name, citation, lambda rule=rule: (rule,))
-        for step in [product_rule, *displayed(first, tidied)]:
+        for step in [product_rule, *steps_to_show(first, tidied)]:
             replaced = _everywhere_in(before, Step(derivative, step.after, step.law, step.citation, step.uses))
             if replaced:
-                steps.append(replace(_joined(replaced), before=_end(node, steps)))
+                steps.append(replace(_join_steps(replaced), before=_end(node, steps)))
     return steps
 
 
@@ -334,8 +334,8 @@ def _product_rule(derivative: Symbol, symbols: Symbols, setting: Setting) -> tup
     if not setting.constant_axes:
         raise StatementError(f"{derivative!r} is known where {SENTENCES['constant_axes']}.")
     if derivative.name == GRADIENT:
-        return adjoint(differentiated(by_place(derivative.of[0], PLACE), symbols)), needs
-    return differentiated(derivative, symbols), needs
+        return adjoint(differentiate(by_place(derivative.of[0], PLACE), symbols)), needs
+    return differentiate(derivative, symbols), needs
 
 
 def _everywhere_in(node: Node, step: Step) -> list[Step]:
@@ -349,14 +349,14 @@ def _everywhere_in(node: Node, step: Step) -> list[Step]:
         return Rewrite(adjoint(step.after), lambda: in_adjoint(step.uses())) if part is turned else None
 
     while True:
-        new = rewritten(node, change)
+        new = rewrite_once(node, change)
         if new is None or new.node is node:
             return steps
         steps.append(Step(node, new.node, step.law, step.citation, new.uses))
         node = new.node
 
 
-def _joined(steps: list[Step]) -> Step:
+def _join_steps(steps: list[Step]) -> Step:
     """Steps in a row as one."""
     if len(steps) == 1:
         return steps[0]
@@ -374,12 +374,12 @@ def _choices(polynomial: Polynomial, symbols: Symbols, setting: Setting) -> list
     return [tuple(rule for rule in rules if rule.group in subset) for subset in subsets]
 
 
-def _grouped(steps: list[Step]) -> list[Step]:
+def _group_steps(steps: list[Step]) -> list[Step]:
     """A law used several times in a row is one step to a reader."""
     result: list[Step] = []
     for step in steps:
         if result and result[-1].law == step.law:
-            result[-1] = _joined([result[-1], step])
+            result[-1] = _join_steps([result[-1], step])
         elif step.before is not step.after:
             result.append(step)
     return result

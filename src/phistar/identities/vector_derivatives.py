@@ -55,7 +55,7 @@ def _spin(s: Symbols) -> Node:
     return s.H @ s.phi @ s.E_phi @ s.S
 
 
-def differentiated(partial: Symbol, symbols: Symbols) -> Node:
+def differentiate(partial: Symbol, symbols: Symbols) -> Node:
     """The derivative that a symbol ∂x/∂θ, ∂x/∂θ̇ or ∂x/∂θ̈ stands for."""
     return _Derivative(partial.name, symbols)(_in_spatial_accelerations(partial.of[0], symbols))
 

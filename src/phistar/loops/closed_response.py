@@ -24,7 +24,7 @@ from phistar.dynamics import mass_matrix_inverse as stated_inverse
 from phistar.dynamics import mobility as stated_mobility
 from phistar.dynamics import task_mobility as stated_task_mobility
 from phistar.loops.closure import closures, loop_frames, row_count
-from phistar.loops.effective import eliminated, generalized_inverse
+from phistar.loops.effective import eliminate, generalized_inverse
 from phistar.loops.equations import effective, frame_acceleration, row_scale
 from phistar.model import Model
 from phistar.operators.nodes import Node
@@ -107,11 +107,11 @@ def _inverse(made: Held) -> np.ndarray:
     """X with S X S = S, (…, m, m)."""
     if not is_traced(made.matrix):
         return generalized_inverse(made.matrix, made.scale)
-    columns = [eliminated(made.matrix, unit, made.scale).forces for unit in np.eye(made.matrix.shape[-1])]
+    columns = [eliminate(made.matrix, unit, made.scale).forces for unit in np.eye(made.matrix.shape[-1])]
     return np.stack([np.asarray(column) for column in columns], axis=-1)
 
 
-def _as_given(array: Any) -> np.ndarray:
+def _to_array(array: Any) -> np.ndarray:
     """Traced numbers in an array that answers NumPy."""
     return traced(array) if is_traced(array) else array
 
@@ -120,20 +120,20 @@ def closed_mass_matrix_inverse(model: Model, q: Any) -> np.ndarray:
     """ℳ_c⁻¹, (…, nv, nv): the joint accelerations that joint forces add while every loop stays closed."""
     made = closures_at(model, q, np.zeros(model.nv), ())
     whole = stated_inverse(model.tree, q) - np.matmul(transposed(made.rates), np.matmul(_inverse(made), made.rates))
-    return _as_given(0.5 * (whole + transposed(whole)))
+    return _to_array(0.5 * (whole + transposed(whole)))
 
 
 def closed_response(model: Model, q: Any, tau: Any, f_ext: Forces) -> np.ndarray:
     """ℳ_c⁻¹(T + J*f), (…, nv)."""
     made, load = closures_at(model, q, np.zeros(model.nv), ()), with_load(model.tree, q, tau, f_ext)
     pulled = times(_inverse(made), times(made.rates, np.asarray(load)))
-    return _as_given(force_response(model.tree, q, tau, f_ext) - times(transposed(made.rates), pulled))
+    return _to_array(force_response(model.tree, q, tau, f_ext) - times(transposed(made.rates), pulled))
 
 
 def closed_mobility(model: Model, q: Any, frames: tuple[str, ...]) -> np.ndarray:
     """Ω_c, (…, 6m, 6m)."""
     made = closures_at(model, q, np.zeros(model.nv), frames)
-    return _as_given(_symmetric_difference(stated_mobility(model.tree, q, frames), made))
+    return _to_array(_symmetric_difference(stated_mobility(model.tree, q, frames), made))
 
 
 def _symmetric_difference(whole: np.ndarray, made: Held) -> np.ndarray:
@@ -150,4 +150,4 @@ def closed_task_mobility(model: Model, q: Any, v: Any, frames: tuple[str, ...]) 
     by_rates = times(down, times(inverse, times(made.rates, coriolis) - made.drift))
     by_weight = times(down, times(inverse, times(made.rates, weight)))
     parts = _symmetric_difference(whole.mobility, made), whole.coriolis - by_rates, whole.gravity - by_weight
-    return TaskMobility(*(_as_given(part) for part in parts))
+    return TaskMobility(*(_to_array(part) for part in parts))

@@ -184,8 +184,8 @@ class CompoundLinks(Mechanism):
     def inward(self, k: int, x: np.ndarray) -> np.ndarray:
         if k in self._crossings:
             return super().inward(k, x)
-        blocks = self._gathered(k, self._cut(k, x), self.tree.inward)
-        return self._stacked(k, blocks, x.shape[-1])
+        blocks = self._gather_outside(k, self._cut(k, x), self.tree.inward)
+        return self._stack(k, blocks, x.shape[-1])
 
     def outward(self, k: int, x: np.ndarray) -> np.ndarray:
         group = self.embedding.groups[k]
@@ -204,7 +204,7 @@ class CompoundLinks(Mechanism):
         if k in self._crossings or not _is_diagonal(x, [each.stop for each in rows.values()]):
             return super().congruent_inward(k, x)
         own = {body: x[..., each, each] for body, each in rows.items()}
-        blocks = self._gathered(k, own, self.tree.congruent_inward)
+        blocks = self._gather_outside(k, own, self.tree.congruent_inward)
         width = self.width(group.parent)
         whole = np.zeros((*x.shape[:-2], width, width), dtype=x.dtype)
         for body, each in self._rows(group.parent).items():
@@ -216,7 +216,7 @@ class CompoundLinks(Mechanism):
         """The parts of a stack over the members of link k, by body."""
         return {body: x[..., rows, :] for body, rows in self._rows(k).items()}
 
-    def _gathered(
+    def _gather_outside(
         self, k: int, parts: dict[int, np.ndarray], move: Callable[[int, np.ndarray], np.ndarray]
     ) -> dict[int, np.ndarray]:
         """The sums of what members send the bodies outside the group that carry them."""
@@ -227,7 +227,7 @@ class CompoundLinks(Mechanism):
             place[parent] = place[parent] + moved if parent in place else moved
         return outside
 
-    def _stacked(self, k: int, blocks: dict[int, np.ndarray], columns: int) -> np.ndarray:
+    def _stack(self, k: int, blocks: dict[int, np.ndarray], columns: int) -> np.ndarray:
         """Blocks of the bodies of the link that carries link k, one under the other; of the world, its one block."""
         parent = self.embedding.groups[k].parent
         if parent < 0:
@@ -260,13 +260,13 @@ class CompoundLinks(Mechanism):
     def frame_pose(self, frame: str, pose: Any) -> tuple[np.ndarray, np.ndarray]:
         return self.tree.frame_pose(frame, self._base(frame, pose))
 
-    def _picked(self, frame: str) -> np.ndarray:
+    def _selector(self, frame: str) -> np.ndarray:
         """(w of a member, w): the motion of the member that a frame is on, out of its link's."""
         k = self.link_of(frame)
         return np.eye(self.width(k))[self._rows(k)[self.tree.link_of(frame)]]
 
     def frame_motion(self, frame: str, pose: Any) -> np.ndarray:
-        return self.tree.to_frame(frame, self._base(frame, pose), self._picked(frame))
+        return self.tree.to_frame(frame, self._base(frame, pose), self._selector(frame))
 
     def frame_bias(self, frame: str, pose: Any, velocity: np.ndarray) -> np.ndarray:
         own = velocity[..., self._rows(self.link_of(frame))[self.tree.link_of(frame)], :]

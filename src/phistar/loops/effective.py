@@ -42,7 +42,7 @@ def solve_by_rank(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> S
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
     pushed = inverse * times(transposed(vectors), weight * right)
     forces = weight * times(vectors, pushed)
-    rank, condition = _judged(values, good)
+    rank, condition = _rank_and_condition(values, good)
     if np.any(rank < matrix.shape[-1]):
         forces = _shortest(forces, vectors, kept, weight)
     return Solved(np.where(good[..., None], forces, np.nan), rank, condition)
@@ -50,20 +50,20 @@ def solve_by_rank(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> S
 
 def rank_and_condition(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The rank of S (…, m, m) and its condition over that rank, by eigenvalues alone."""
-    _, scaled, good = _weighted(matrix, scale)
-    return _judged(np.linalg.eigvalsh(scaled), good)
+    _, scaled, good = _weigh(matrix, scale)
+    return _rank_and_condition(np.linalg.eigvalsh(scaled), good)
 
 
-def _judged(values: np.ndarray, good: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _rank_and_condition(values: np.ndarray, good: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rank and condition by the eigenvalues of the weighted S, where it is of finite numbers."""
-    kept = _kept(values)
+    kept = _nonempty(values)
     rank = np.where(good, kept.sum(axis=-1), 0)
     smallest = np.min(np.where(kept, values, np.inf), axis=-1, initial=np.inf)
     condition = np.where(rank > 0, np.max(values, axis=-1, initial=0.0) / smallest, 1.0)
     return rank, np.where(good, condition, np.nan)
 
 
-def _kept(values: np.ndarray) -> np.ndarray:
+def _nonempty(values: np.ndarray) -> np.ndarray:
     """Which eigenvalues, in rising order, are not empty."""
     return values > EMPTY * values[..., -1:]
 
@@ -79,12 +79,12 @@ def generalized_inverse(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
 def weighted_eigenvectors(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, ...]:
     """The weight 1/√scale of each row, eigenvalues and -vectors of the weighted S, which of them are not empty, and
     which matrices of a batch are of finite numbers."""
-    weight, scaled, good = _weighted(matrix, scale)
+    weight, scaled, good = _weigh(matrix, scale)
     values, vectors = np.linalg.eigh(scaled)
-    return weight, values, vectors, _kept(values), good
+    return weight, values, vectors, _nonempty(values), good
 
 
-def _weighted(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _weigh(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The weights 1/√scale, the weighted S, zero where it is not of finite numbers, and where it is."""
     weight = np.where(scale > 0.0, 1.0 / np.sqrt(np.where(scale > 0.0, scale, 1.0)), 0.0)
     scaled = weight[..., :, None] * matrix * weight[..., None, :]
@@ -103,7 +103,7 @@ def _shortest(forces: np.ndarray, vectors: np.ndarray, kept: np.ndarray, weight:
     return forces - times(null, times(transposed(null), forces))
 
 
-def eliminated(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> Eliminated:
+def eliminate(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> Eliminated:
     """S = L D L*, empty pivots left out: (m, m) and (m,) of traced scalars, or floats (…, m, m).
 
     Any λ that solves gives the same motion. Traced, a few closures are eliminated largest pivot first, which tells the
@@ -136,7 +136,7 @@ def eliminated_rows(matrix: np.ndarray, right: np.ndarray, scale: list[Any]) -> 
     size, width = right.shape
     forces, reduced = np.zeros((size, width), dtype=object), np.zeros((width, width), dtype=object)
     rank, doubt = 0.0, 0.0
-    for rows in _linked(matrix):
+    for rows in _connected_rows(matrix):
         s = matrix[np.ix_(rows, rows)].copy()
         steps, kept, unsure = _pivots(s, right[rows].copy(), [scale[i] for i in rows], len(rows) <= PIVOTED)
         rank, doubt = rank + kept, doubt + unsure
@@ -148,7 +148,7 @@ def eliminated_rows(matrix: np.ndarray, right: np.ndarray, scale: list[Any]) -> 
     return ReducedRows(forces, reduced, rank, doubt)
 
 
-def _linked(matrix: np.ndarray) -> list[list[int]]:
+def _connected_rows(matrix: np.ndarray) -> list[list[int]]:
     """Rows of S that entries join, without those that give nothing at all."""
     found: list[list[int]] = []
     left = [i for i in range(len(matrix)) if not _is_nothing(matrix[i, i])]
@@ -172,7 +172,7 @@ def _pivots(
     inverses = [over(1.0, unit, above(unit, 0.0)) for unit in units]
     for k in range(size):
         if largest_first:
-            weights, largest = _chosen({i: s[i, i] * inverses[i] for i in range(size)})
+            weights, largest = _choose_largest({i: s[i, i] * inverses[i] for i in range(size)})
             chosen = np.array([weights[i] for i in range(size)], dtype=object)
         else:
             chosen, largest = np.array([float(i == k) for i in range(size)], dtype=object), s[k, k] * inverses[k]
@@ -277,7 +277,7 @@ def _largest_first(s: list[list[Any]], y: list[Any], units: list[Any]) -> Elimin
     inverses = {i: over(1.0, units[i], above(units[i], 0.0)) for i in rows}
     steps: list[tuple[dict[int, Any], dict[int, Any], Any, Any]] = []
     for _ in rows:
-        chosen, largest = _chosen({i: s[i][i] * inverses[i] for i in rows})
+        chosen, largest = _choose_largest({i: s[i][i] * inverses[i] for i in rows})
         column = {i: sum(chosen[j] * s[max(i, j)][min(i, j)] for j in rows) for i in rows}
         kept = above(largest, EMPTY)
         inverse = over(kept, sum(chosen[i] * s[i][i] for i in rows), kept)
@@ -297,7 +297,7 @@ def _largest_first(s: list[list[Any]], y: list[Any], units: list[Any]) -> Elimin
     return Eliminated(np.stack(forces), rank, 0.0)
 
 
-def _chosen(sizes: dict[int, Any]) -> tuple[dict[int, Any], Any]:
+def _choose_largest(sizes: dict[int, Any]) -> tuple[dict[int, Any], Any]:
     """The weight of each, 1 for the first of the largest and 0 for the others, and the largest."""
     first, *others = sizes
     larger, largest = {first: 1.0}, sizes[first]

@@ -207,15 +207,15 @@ class Embedding(Value):
 
     def full_rates(self, q: Any, v: Any) -> np.ndarray:
         """θ̇ = Xv of the spanning tree, (…, nv of the tree)."""
-        return self._checked(quietly(FULL_RATES, self._model, q, v), q, v)
+        return self._check_finite(quietly(FULL_RATES, self._model, q, v), q, v)
 
     def rate_map(self, q: Any) -> np.ndarray:
         """X, (…, nv of the tree, nv)."""
-        return self._checked(quietly(RATE_MAP, self._model, q), q)
+        return self._check_finite(quietly(RATE_MAP, self._model, q), q)
 
     def full_accelerations(self, q: Any, v: Any, a: Any) -> np.ndarray:
         """θ̈ = Xa + Ẋv of the spanning tree."""
-        return self._checked(quietly(FULL_ACCELERATIONS, self._model, q, v, a), q, v, a)
+        return self._check_finite(quietly(FULL_ACCELERATIONS, self._model, q, v, a), q, v, a)
 
     def independent_rates(self, v: Any) -> np.ndarray:
         """S*θ̇: the independent ones of the tree's rates."""
@@ -227,9 +227,9 @@ class Embedding(Value):
     def independent_forces(self, q: Any, tau: Any) -> np.ndarray:
         """X*T of joint forces of the spanning tree."""
         q, tau = np.asarray(q), np.asarray(tau)
-        return self._checked(independent_forces(self._model, q, tau), q, tau)
+        return self._check_finite(independent_forces(self._model, q, tau), q, tau)
 
-    def _checked(self, made: np.ndarray, *given: Any) -> np.ndarray:
+    def _check_finite(self, made: np.ndarray, *given: Any) -> np.ndarray:
         """Return `made`; `check` q if finite inputs gave NaN or inf."""
         if not is_traced(made, *given) and not np.isfinite(made).all() and all(np.isfinite(x).all() for x in given):
             self.check(np.asarray(given[0], dtype=float))
@@ -260,7 +260,7 @@ class Embedding(Value):
 
     def random(self, rng: Any, shape: tuple[int, ...]) -> np.ndarray:
         """Closed configurations."""
-        return _assembled(self.closed, self.groups, self.closed.random(rng, shape))
+        return _assemble_groups(self.closed, self.groups, self.closed.random(rng, shape))
 
 
 def embedded(model: Model, independent: Sequence[str] | None = None, q: Any = None, null_space: bool = False) -> Model:
@@ -274,18 +274,18 @@ def embedded(model: Model, independent: Sequence[str] | None = None, q: Any = No
             "In the null-space form no joint is independent by itself; give `independent` or `null_space`."
         )
     groups, choices, given = compound_links(model), [], q is not None
-    q = _assembled(model, groups, model.checked_q(q) if given else model.neutral())
+    q = _assemble_groups(model, groups, model.checked_q(q) if given else model.neutral())
     wanted = {rate for name in independent or () for rate in _rates(model, name)}
     shaken = shaken_joints(model.tree, q, np.random.default_rng(0))
     links, others = tree_links(model.tree, q), tree_links(model.tree, shaken)
     for group in groups:
         own = GroupLinks(model, group, links)
         rows = regular_rows(own, GroupLinks(model, group, others), wanted, given) if own.model.loops else own.rows
-        choices.append(readonly(_null_space(own, rows) if null_space else _chosen(own, rows, wanted)))
+        choices.append(readonly(_null_space(own, rows) if null_space else _choose_rates(own, rows, wanted)))
     return model._with(loops=(), embedding=Embedding(model, groups, tuple(choices)))
 
 
-def _assembled(model: Model, groups: tuple[Group, ...], q: np.ndarray) -> np.ndarray:
+def _assemble_groups(model: Model, groups: tuple[Group, ...], q: np.ndarray) -> np.ndarray:
     """The configurations (…, nq) near those given that close every loop, each group by itself."""
     links, result = tree_links(model.tree, q), np.array(q)
     for group in groups:
@@ -308,7 +308,7 @@ def _null_space(own: GroupLinks, rows: np.ndarray) -> np.ndarray:
     return directions[closure_rank(rows) :].T
 
 
-def _chosen(own: GroupLinks, rows: np.ndarray, wanted: set[int]) -> np.ndarray:
+def _choose_rates(own: GroupLinks, rows: np.ndarray, wanted: set[int]) -> np.ndarray:
     """The rates of a group that are free to choose, as columns: what pivots leave over, those wanted among them."""
     rates = own.group.rates
     if not own.model.loops:

@@ -35,7 +35,7 @@ from phistar.dynamics import forward_dynamics, frame_poses
 from phistar.loops.branches import branches, join_branches
 from phistar.loops.closing_program import MOTION
 from phistar.loops.closure import Closures, closures, loop_frames, row_count
-from phistar.loops.effective import eliminated, solve_by_rank
+from phistar.loops.effective import eliminate, solve_by_rank
 from phistar.loops.equations import Equations, equations, free_motion, response, response_from_innovations, row_scale
 from phistar.loops.tree_closing import closing_kernel, count_along_tree, fits_along_tree
 from phistar.model import Model
@@ -46,7 +46,7 @@ from phistar.stated import states
 def _acceleration(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
     """θ̈ (nv,), the rank and the doubts about it: what is compiled."""
     made = equations(model, q, v, tau)
-    found = eliminated(made.matrix, made.right, made.scale)
+    found = eliminate(made.matrix, made.right, made.scale)
     return (
         made.free - response_from_innovations(model, q, made, found.forces),
         np.asarray(found.rank),
@@ -134,7 +134,7 @@ def _closing(model: Model) -> CompiledFunction:
         table = compliance.reshape(6 * f, 6 * f)
         matrix = found.on_frames @ table @ found.on_frames.T
         diagonal = np.stack([matrix[i, i] for i in range(len(matrix))])
-        solved = eliminated(matrix, found.on_frames @ falling + found.drift, row_scale(model, diagonal))
+        solved = eliminate(matrix, found.on_frames @ falling + found.drift, row_scale(model, diagonal))
         return Closing(found.on_frames.T @ solved.forces, np.asarray(solved.doubt))
 
     rows = {"poses": 16 * f, "motion": 6 * f, "falling": 6 * f, "compliance": 36 * f * f}

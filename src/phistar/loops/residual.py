@@ -10,7 +10,7 @@ from phistar.array_types import Array, ArrayLike
 from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced
 from phistar.loops.closure import loop_slices, row_count
-from phistar.loops.effective import eliminated, solve_by_rank
+from phistar.loops.effective import eliminate, solve_by_rank
 from phistar.loops.equations import equations, response_from_innovations
 from phistar.loops.tree_closing import corrections_along_tree, fits_along_tree
 from phistar.model import Model
@@ -35,7 +35,7 @@ class Corrections(NamedTuple):
 def _corrections(model: Model, q: np.ndarray, v: np.ndarray) -> Corrections:
     """Newton's step to g = 0 and the projection to ġ = 0 of least kinetic energy; traced, or floats (…, n)."""
     made = equations(model, q, v, np.zeros(model.nv))
-    found = [eliminated(made.matrix, right, made.scale) for right in (made.closures.residual, made.rate)]
+    found = [eliminate(made.matrix, right, made.scale) for right in (made.closures.residual, made.rate)]
     shift, change = (-response_from_innovations(model, q, made, each.forces) for each in found)
     return Corrections(made.closures.residual, made.rate, shift, change, np.asarray(found[0].doubt))
 

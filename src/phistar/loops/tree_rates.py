@@ -92,10 +92,10 @@ def _of_map(model: Model, k: int) -> list[int]:
 
 
 def _of_rows(model: Model, k: int) -> range:
-    def counted() -> np.ndarray:
+    def count_rows() -> np.ndarray:
         return np.cumsum([0, *(prod(row_shape(model.embedding, i)) for i in _all(model))])
 
-    ends = model.kept("ends of closure rows", counted)
+    ends = model.kept("ends of closure rows", count_rows)
     return range(int(ends[k]), int(ends[k + 1]))
 
 
@@ -168,7 +168,7 @@ def independent_forces(model: Model, q: np.ndarray, tau: np.ndarray) -> np.ndarr
         return kernel(q, {"tau": tau})["forces"]
 
 
-def _recorded(name: str) -> Recorded:
+def _record_links(name: str) -> Recorded:
     """The map of all links: written out where they are few, else link by link."""
     own = MAPS[name]
 
@@ -199,5 +199,5 @@ def _put_together(model: Model, own: LinkMap, output: int, q: np.ndarray, parts:
     return whole.reshape(*batch, *shape)
 
 
-FULL_RATES, FULL_ACCELERATIONS = _recorded("rates of the tree"), _recorded("accelerations of the tree")
-RATE_MAP, CLOSURE_ROWS, CLOSING_STEP = (_recorded(name) for name in ("rate map", "closure rows", "closing step"))
+FULL_RATES, FULL_ACCELERATIONS = _record_links("rates of the tree"), _record_links("accelerations of the tree")
+RATE_MAP, CLOSURE_ROWS, CLOSING_STEP = (_record_links(name) for name in ("rate map", "closure rows", "closing step"))

@@ -62,7 +62,7 @@ def remember_command(m: Arrays) -> None:
         m.line[m.batch[LINE_AT] * entries + e] = m.command[e]
 
 
-def arrived(m: Arrays, k: int, e: int) -> float:
+def delayed_entry(m: Arrays, k: int, e: int) -> float:
     """Entry e of actuator k's command, as late as it is."""
     delay, room = m.drives[k, DRIVE_DELAY], m.batch[LINE_ROOM]
     late = 0
@@ -82,7 +82,7 @@ def drive(m: Arrays) -> None:
     for k in range(m.batch[DRIVES]):
         kind, rate, row = m.drive_wholes[k, DRIVE_KIND], m.drive_wholes[k, DRIVE_RATE], m.drive_wholes[k, DRIVE_ROW]
         low, high = m.drives[k, DRIVE_LOW], m.drives[k, DRIVE_HIGH]
-        value = min(max(arrived(m, k, 0), m.drives[k, DRIVE_LEAST]), m.drives[k, DRIVE_MOST])
+        value = min(max(delayed_entry(m, k, 0), m.drives[k, DRIVE_LEAST]), m.drives[k, DRIVE_MOST])
         value = m.drives[k, DRIVE_GEAR] * value + m.drives[k, DRIVE_OFFSET]
         if kind == FORCE_DRIVE:
             value = min(max(value, low), high)
@@ -97,8 +97,8 @@ def drive(m: Arrays) -> None:
         else:
             m.rows[row, BOUND] = value
         if kind == IMPEDANCE_DRIVE:  # K(r − q) + B(ṙ − q̇) + f within bounds
-            push = min(max(arrived(m, k, 2), low), high)
-            m.rows[row, THIRD] = arrived(m, k, 1)
+            push = min(max(delayed_entry(m, k, 2), low), high)
+            m.rows[row, THIRD] = delayed_entry(m, k, 1)
             m.rows[row, LOW], m.rows[row, HIGH] = low - push, high - push
             m.force[rate] += push
 
@@ -241,7 +241,7 @@ ROLLS = (
     *(
         *STEPS,
         remember_command,
-        arrived,
+        delayed_entry,
         drive,
         slow_floating,
         load_scene,

@@ -95,7 +95,7 @@ class Commands:
     def of(self, given: Any) -> np.ndarray:
         """The command (nu,) out of what a caller gave; what no actuator can do is refused."""
         if isinstance(given, Mapping):
-            return self._named(given)
+            return self._by_name(given)
         try:
             made = np.zeros(self.count) if given is None else np.asarray(given, dtype=float)
         except (TypeError, ValueError):
@@ -136,17 +136,17 @@ class Commands:
         """Joint forces (nv,) of the motors at a command that acts at once, within their limits."""
         tau = np.zeros(self.model.nv)
         if len(self._rate):
-            np.add.at(tau, self._rate, np.clip(self._asked(command), self._low, self._high))
+            np.add.at(tau, self._rate, np.clip(self._apply_gears(command), self._low, self._high))
         return tau
 
     def is_clipped(self, command: np.ndarray) -> bool:
         """Whether a command asks a motor for more than its limit."""
         if not self.bounded:
             return False
-        asked = self._asked(command)
+        asked = self._apply_gears(command)
         return bool(np.minimum(asked - self._low, self._high - asked).min() < 0.0)
 
-    def _asked(self, command: np.ndarray) -> np.ndarray:
+    def _apply_gears(self, command: np.ndarray) -> np.ndarray:
         return self._gear * command[self._entry] + self._offset
 
     def _check_finite(self, made: np.ndarray, given: Any) -> None:
@@ -155,7 +155,7 @@ class Commands:
             wrong = owners[int(np.argmax(np.abs(np.nan_to_num(made, nan=np.inf))))]
             raise ShapeError(f"The command of the actuator '{wrong}' is no finite number; it was given {given!r:.80}.")
 
-    def _named(self, given: Mapping[Any, Any]) -> np.ndarray:
+    def _by_name(self, given: Mapping[Any, Any]) -> np.ndarray:
         numbers: dict[str, slice] = {}
         for actuator in self.actuators:
             start = max((own.stop for own in numbers.values()), default=0)

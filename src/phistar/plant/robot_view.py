@@ -42,9 +42,9 @@ class RobotView:
 def motions_of(plant: Plant) -> dict[str, Part]:
     """The robots and free bodies of a plant as parts of its motions: their models, and where their q and v stand."""
 
-    def made() -> dict[str, Part]:
+    def make_parts() -> dict[str, Part]:
         moving = [name for name, robot in plant.robots.items() if robot.model.nv or not robot.bare]
         views = {name: plant[name] for name in moving}
         return {name: Part(view.model, view.places, view.rates) for name, view in views.items()}
 
-    return plant.model.kept("parts of a plant", made)
+    return plant.model.kept("parts of a plant", make_parts)

@@ -73,7 +73,7 @@ def rollout(
     batch, shape = _batch(plant, states)
     own, (commands, shape, steps) = np.arange(batch.count).reshape(shape), _commands(plant, controls, shape, steps)
     if batch.count != len(commands):
-        batch = batch.chosen(np.broadcast_to(own, shape).reshape(-1))
+        batch = batch.select(np.broadcast_to(own, shape).reshape(-1))
     if not (np.isfinite(step) and step > 0.0):
         raise ShapeError(f"A rollout needs a step greater than 0 s; it was given {step!r}.")
     first = batch.q.copy(), batch.v.copy()
@@ -97,7 +97,7 @@ def rollout(
 
 def tell_uncompiled(name: str, moves: TreeMoves) -> None:
     """Report the parts of a plant for which every step calls Python."""
-    for part in moves.uncompiled:
+    for part in moves.uncompiled_parts:
         _log.warning("The plant '%s': %s is too large for a kernel; every step calls Python for it.", name, part)
 
 
@@ -105,7 +105,10 @@ def tell_one_by_one(plant: Plant) -> None:
     """Report, once for a plant, why scenes that are many are not stepped side by side."""
     session = plant.session
     moves, told_before, session.told_one_by_one = session.engine.moves, session.told_one_by_one, True
-    reasons = [*(f"the tree of '{name}', which runs link by link" for name in moves.long_names), *moves.uncompiled]
+    reasons = [
+        *(f"the tree of '{name}', which runs link by link" for name in moves.long_names),
+        *moves.uncompiled_parts,
+    ]
     if reasons and not told_before:
         told = "The plant '%s': its scenes are stepped one by one, not side by side in lanes, for %s."
         _log.warning(told, plant.name, "; ".join(reasons))
@@ -116,7 +119,7 @@ def run_parts(
 ) -> list[SceneBatch]:
     """The batch cut in one part for each thread, each through its steps."""
     cuts = scene_cuts(batch.count, threads)
-    count, parts = len(cuts), [batch.chosen(cut) for cut in cuts]
+    count, parts = len(cuts), [batch.select(cut) for cut in cuts]
     sessions = plant.sessions(count)
 
     def work(number: int) -> None:
@@ -136,9 +139,9 @@ def _batch(plant: Plant, states: Any) -> tuple[SceneBatch, tuple[int, ...]]:
     if isinstance(states, PlantState) and not states.memory:
         states = (states.q, states.v)
     if isinstance(states, PlantState):
-        return SceneBatch.of([plant.session.checked(states)], rows, plant.nu), ()
+        return SceneBatch.of([plant.session.check_state(states)], rows, plant.nu), ()
     if isinstance(states, Sequence) and len(states) and all(isinstance(each, PlantState) for each in states):
-        return SceneBatch.of([plant.session.checked(each) for each in states], rows, plant.nu), (len(states),)
+        return SceneBatch.of([plant.session.check_state(each) for each in states], rows, plant.nu), (len(states),)
     if not isinstance(states, Sequence) or len(states) != 2:
         raise ShapeError("A rollout starts from plant.state(…), a list of such states, or a pair (q, v).")
     model = plant.model

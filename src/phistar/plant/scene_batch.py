@@ -77,7 +77,7 @@ class SceneBatch:
                     made.line[i, made.line_room - len(line) :] = line
         return made
 
-    def chosen(self, scenes: slice | np.ndarray) -> SceneBatch:
+    def select(self, scenes: slice | np.ndarray) -> SceneBatch:
         """Some of the scenes, on their own; of an index that has one several times, as many of it."""
         made = SceneBatch(self.q[scenes], self.v[scenes], self.rows.shape[1], self.entries)
         made.make_room(self.each)

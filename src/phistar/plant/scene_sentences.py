@@ -15,7 +15,7 @@ from phistar.errors import FileError
 EntryType = TypeVar("EntryType", bound=BaseModel)
 
 
-def validated(kind: type[EntryType], content: Any, where: str) -> EntryType:
+def validate_entry(kind: type[EntryType], content: Any, where: str) -> EntryType:
     """The entry of a table's content; what is missing, unknown or of the wrong kind raises FileError."""
     if not isinstance(content, Mapping):
         raise FileError(f"{where}: a table was expected; it is {content!r:.100}.")

@@ -39,7 +39,7 @@ from phistar.plant.members import Robot, starting_state
 from phistar.plant.plant import Plant
 from phistar.plant.scene_reading import is_path
 from phistar.plant.scene_schema import FORMAT_VERSION, PlantEntry
-from phistar.plant.scene_sentences import validated
+from phistar.plant.scene_sentences import validate_entry
 from phistar.plant.scene_tendons import pull_table, tendon_table
 from phistar.sim.scenes.toml import text_of
 from phistar.spatial import Inertia, Pose, to_quaternion
@@ -78,7 +78,7 @@ def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
     data["welds"] = [{"frames": list(pair)} for pair in plant.welds]
     data["fields"] = [_field(field) for field in plant.fields if not _is_of_mjcf(plant, field)]
     made = _plain({key: value for key, value in data.items() if key == "actuators" or not _is_empty(value)})
-    validated(PlantEntry, made, str(path))
+    validate_entry(PlantEntry, made, str(path))
     Path(path).write_text(text_of(made), encoding="utf-8")
 
 

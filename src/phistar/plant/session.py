@@ -59,7 +59,7 @@ class Session:
     def load(self, state: PlantState, known: bool = False) -> None:
         """The engine at a state, with what contacts remembered there; one that is `known` was checked, or made here."""
         engine, self._last = self.engine, None
-        state = state if known else self.checked(state)
+        state = state if known else self.check_state(state)
         engine.batch[LINE_AT] = -1
         engine.load(state.q, state.v)
         if not state.memory:
@@ -82,7 +82,7 @@ class Session:
         if exact and np.array_equal(exact[2], state.q) and np.array_equal(exact[3], state.v):
             engine.set_exact(*exact[:2])
 
-    def checked(self, state: Any) -> PlantState:
+    def check_state(self, state: Any) -> PlantState:
         """A state that may have been made by hand: of this plant, its quaternions of length one; else a sentence."""
         if not isinstance(state, PlantState):
             raise ShapeError(

@@ -79,7 +79,7 @@ def step_derivatives(plant: Plant, state: PlantState, command: Any = None, h: fl
     session.load(state)
     session.drive(command, h=h)
     session.act_fields(h)
-    tangents = _solved(session, state, h, outside)
+    tangents = _solve_step(session, state, h, outside)
     solved = np.linalg.solve(tangents.system, tangents.sides)
     engine.counts[c.READY] = 1
     engine.serve_step(h)
@@ -89,14 +89,14 @@ def step_derivatives(plant: Plant, state: PlantState, command: Any = None, h: fl
             f"{int(engine.counts[c.SUBSTEPS])} parts; its derivative is that of one part without impacts: take a "
             "shorter step."
         )
-    by_state, by_command, by_force = tangents.ended(solved)
+    by_state, by_command, by_force = tangents.finish(solved)
     after = session.state()
     if outside:
         by_state += by_force @ _outer_slopes(session, state, h)
     return StepDerivatives(after, by_state, by_command)
 
 
-def _solved(session: Session, state: PlantState, h: float, forces: bool) -> StepTangents:
+def _solve_step(session: Session, state: PlantState, h: float, forces: bool) -> StepTangents:
     """The engine's step, solved and not moved, with N and its sides."""
     engine = session.engine
     engine.numbers[c.LENGTH], engine.batch[MODE], engine.counts[c.WHOLE] = h, PART_ONLY, 1

@@ -63,7 +63,7 @@ class StepTangents:
         self.call()
         self.engine.check()
 
-    def ended(self, solved: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def finish(self, solved: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """∂x⁺ by the state, by the command and by forces (2nv, …), with ∂v⁺ solved and the engine where it ended."""
         self.own["solved"].reshape(solved.shape)[...], self.own["tangent_mode"][0] = solved, ENDING
         self.call()

@@ -142,7 +142,7 @@ def attempt(m: Arrays, h: float) -> bool:
     return False
 
 
-def scaled(error: float, order: int, least: float, most: float) -> float:
+def scale_step(error: float, order: int, least: float, most: float) -> float:
     """0.9/error^(1/order) between bounds, by Newton's method from above."""
     factor = 1.0
     for _ in range(order):
@@ -158,7 +158,7 @@ def scaled(error: float, order: int, least: float, most: float) -> float:
 
 def next_step(m: Arrays, h: float, order: int) -> float:
     """The step that is wanted after one of h; a cut one tells little of how long it might have been."""
-    grown = h * scaled(m.course[STEP_ERROR], order, 0.2, 4.0)
+    grown = h * scale_step(m.course[STEP_ERROR], order, 0.2, 4.0)
     kept = m.course[WANTED] if m.course[STEP_ERROR] < 0.1 else 0.0
     return min(max(grown, kept), m.course[LONGEST])
 
@@ -199,7 +199,7 @@ def shorter(m: Arrays, h: float) -> float:
     """The step to try after one of h that failed."""
     if not m.course[STEP_ERROR] < 1e300:
         return 0.25 * h
-    return h * scaled(m.course[STEP_ERROR], m.course_wholes[MOST_ROWS], 0.1, 0.7)
+    return h * scale_step(m.course[STEP_ERROR], m.course_wholes[MOST_ROWS], 0.1, 0.7)
 
 
 def longest_turn(m: Arrays, h: float) -> float:
@@ -242,6 +242,6 @@ def course(m: Arrays) -> None:
 
 TO_TOLERANCE = (
     *(*COURSE_STATES, *COURSE_LOG),
-    *(make_row, joints_within, attempt, scaled, next_step, look_ahead, arrival, shorter, longest_turn),
+    *(make_row, joints_within, attempt, scale_step, next_step, look_ahead, arrival, shorter, longest_turn),
     course,
 )

@@ -187,13 +187,13 @@ class TreeMoves:
         if kernel.compiled:
             call = kernel_call(kernel.formula.kernel, inputs, outputs)
         else:
-            call = python_call(kernel.formula.function, inputs, outputs, self.failed)
+            call = python_call(kernel.formula.function, inputs, outputs, self.keep_error)
         self.kept.append(call)
         self.asked.append(kernel)
         kernel.write(self.tables, call)
 
     @property
-    def uncompiled(self) -> tuple[str, ...]:
+    def uncompiled_parts(self) -> tuple[str, ...]:
         """The parts of the plant for which every step calls Python."""
         return tuple(dict.fromkeys(kernel.part for kernel in self.asked if not kernel.compiled))
 
@@ -202,7 +202,7 @@ class TreeMoves:
         """Trees that run link by link, by their first bodies."""
         return tuple(name for name, own in zip(self.names, self.kernels, strict=True) if own.long)
 
-    def failed(self, error: Exception) -> None:
+    def keep_error(self, error: Exception) -> None:
         """Kept for the caller of the step, which is ended by it."""
         self.error = error
         self.tables["counts"][c.FULL] = 1

@@ -30,7 +30,7 @@ class Books(NamedTuple):
     loss: float = 0.0
     impulse: np.ndarray = np.zeros(6)
 
-    def added(self, step: Step) -> Books:
+    def add(self, step: Step) -> Books:
         """The books after a step."""
         throughput = self.throughput + abs(step.work)
         return Books(self.work + step.work, throughput, self.loss + step.loss, self.impulse + step.outside)

@@ -80,7 +80,7 @@ def note_touching(world: World, tables: Mapping[str, np.ndarray], touching: Touc
         tables["stopped"][world.stops[0][sorted(touching.stops)]] = 1
 
 
-def named(world: World, codes: Codes) -> tuple[Event, ...]:
+def name_events(world: World, codes: Codes) -> tuple[Event, ...]:
     """Events in words."""
     if not len(codes.time):
         return ()
@@ -99,7 +99,7 @@ class CodedEvents(Sequence[Event]):
 
     @cached_property
     def _words(self) -> tuple[Event, ...]:
-        return tuple(event for codes in self._parts for event in named(self._world, codes))
+        return tuple(event for codes in self._parts for event in name_events(self._world, codes))
 
     def __len__(self) -> int:
         return sum(len(codes.time) for codes in self._parts)

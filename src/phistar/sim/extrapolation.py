@@ -37,7 +37,7 @@ class Extrapolation:
         self.session, self._drive = session, drive
         self.tolerance, self.longest = tolerance, longest
         self.rows = rows or next((counts for least, counts in ORDERS if tolerance >= least), (ROWS - 1, ROWS))
-        self._call = python_call(self._asked, (), (), session.engine.moves.failed) if self._is_driven else None
+        self._call = python_call(self._ask_forces, (), (), session.engine.moves.keep_error) if self._is_driven else None
 
     @property
     def _is_driven(self) -> bool:
@@ -102,7 +102,7 @@ class Extrapolation:
         return self._tables()[0]
 
     @property
-    def made(self) -> int:
+    def steps_made(self) -> int:
         """Steps that the last `advance` made."""
         return int(self._tables()[1][k.STEPS_MADE])
 
@@ -110,7 +110,7 @@ class Extrapolation:
         tables = self.session.engine.tables
         return tables["course"], tables["course_wholes"]
 
-    def _asked(self) -> tuple[Any, ...]:
+    def _ask_forces(self) -> tuple[Any, ...]:
         """Forces at the start of a short step."""
         engine, model = self.session.engine, self.session.model
         short, time = float(engine.numbers[c.LENGTH]), float(self.numbers[k.AT_TIME])

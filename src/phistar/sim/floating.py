@@ -93,7 +93,7 @@ class Floating:
         q = np.concatenate([times(placed.rotation.T, base - placed.translation), joints], axis=-1)
         twist = solve_symmetric(whole, carried[..., None])[..., 0]
         if model.nv > 6:
-            twist = twist + np.asarray(wiggle_velocity(model, _as_traced(q), _as_traced(momenta[..., 6:])))
+            twist = twist + np.asarray(wiggle_velocity(model, _to_array(q), _to_array(momenta[..., 6:])))
         return q, np.concatenate([twist, momenta[..., 6:]], axis=-1)
 
     def _composite_body(self, places: np.ndarray, momenta: np.ndarray) -> tuple[np.ndarray, np.ndarray, Pair]:
@@ -131,10 +131,10 @@ class Floating:
         old, new = before[..., -(self.model.nv - 6) :], momenta[..., 6:]
         whole, carried, _ = self._composite_body(unit, momenta)
         rigid = 0.5 * np.sum(carried * solve_symmetric(whole, carried[..., None])[..., 0], axis=-1)
-        joints = self._joint_momentum(_as_traced(unit[..., : self.model.nq]), _as_traced(new))
+        joints = self._joint_momentum(_to_array(unit[..., : self.model.nq]), _to_array(new))
         missing = more[..., 1] - rigid - 0.5 * np.sum(joints * new, axis=-1)
         share = missing / (np.sum(joints * (old + new), axis=-1) + TINY)
-        c = np.asarray(np.clip(_as_traced(np.asarray(share)), -LARGEST_SHARE, LARGEST_SHARE))[..., None]
+        c = np.asarray(np.clip(_to_array(np.asarray(share)), -LARGEST_SHARE, LARGEST_SHARE))[..., None]
         rates = (new + c * old) / (1.0 - c)
         return np.concatenate([places, more, momenta[..., :6], rates], axis=-1)
 
@@ -149,20 +149,20 @@ class Floating:
         if not self.model.is_flexible:
             return np.asarray(joint_momentum(self.model, q, rates))
         base = np.asarray(wiggle_velocity(self.model, q, rates))
-        return np.asarray(generalized_momentum(self.model, q, _as_traced(np.concatenate([base, rates], axis=-1))))[
+        return np.asarray(generalized_momentum(self.model, q, _to_array(np.concatenate([base, rates], axis=-1))))[
             ..., 6:
         ]
 
     def adapt_controller(self, controller: Callable[..., Any]) -> Callable[..., Any]:
         """The controller, of q and v as it knows them."""
-        return lambda t, q, v, *rest: controller(t, *(_as_traced(x) for x in self.to_state(q, v)), *rest)
+        return lambda t, q, v, *rest: controller(t, *(_to_array(x) for x in self.to_state(q, v)), *rest)
 
     def _whole(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The robot as one body, (…, 6, 6), its centre of mass as the base sees it, and the base's axes."""
-        whole = np.asarray(mass_at_base(self.model, _as_traced(q)))
+        whole = np.asarray(mass_at_base(self.model, _to_array(q)))
         return whole, center_of_mass_in_base(whole), base_rotation(self.model, np.asarray(q))
 
 
-def _as_traced(array: np.ndarray) -> np.ndarray:
+def _to_array(array: np.ndarray) -> np.ndarray:
     """Traced numbers as arrays that phistar's functions take."""
     return traced(array) if is_traced(array) else array

@@ -60,7 +60,7 @@ def samples_of(rows: Sequence[Mapping[str, Any]]) -> Samples:
     return Samples(**columns, contacts=columns_of(rows))
 
 
-def joined(parts: Sequence[Samples]) -> Samples:
+def join_samples(parts: Sequence[Samples]) -> Samples:
     """Samples one after the other."""
     if len(parts) == 1:
         return parts[0]

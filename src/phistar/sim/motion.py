@@ -13,7 +13,7 @@ from phistar.errors import PhistarError
 from phistar.plant import course_columns as k
 from phistar.plant.sample_loop import FASTEST
 from phistar.plant.session import Diverged, PlantState, Session, Stuck
-from phistar.sim.course_events import NOTHING, Touching, named, note_touching, read_log, touching_of
+from phistar.sim.course_events import NOTHING, Touching, name_events, note_touching, read_log, touching_of
 from phistar.sim.extrapolation import Extrapolation
 from phistar.sim.step_records import Step, last_step
 from phistar.sim.trajectory import Event
@@ -84,7 +84,7 @@ class Motion:
     def first(self, start: PlantState, begin: float, step: float, known: bool = False) -> Moment:
         """First moment of a motion from a state, which may be `known` to be one of the plant. Bodies that touch or
         overlap by less than their margin are let apart slowly; those that intersect are refused."""
-        nearest = self._looked(start, step, known)
+        nearest = self._look(start, step, known)
         self._known = start
         table = self._contacts
         if len(table):
@@ -155,8 +155,8 @@ class Motion:
         while why == k.NO_MORE_KEPT:
             begun = float(self._long.numbers[k.TIME])
             why, numbers = self._long.advance(end, False), self._long.numbers
-            error, steps = max(error, float(numbers[k.LARGEST])), steps + self._long.made
-            events += self._happened()
+            error, steps = max(error, float(numbers[k.LARGEST])), steps + self._long.steps_made
+            events += self._take_events()
             v, time = self.session.engine.v, float(numbers[k.TIME])
             if why == k.TOO_SHORT:
                 self._refuse_step(time, float(numbers[k.WANTED]))
@@ -164,9 +164,9 @@ class Motion:
                 raise Diverged(self._diverging(begun, time, v))
         return Arrival(events, error, steps)
 
-    def _happened(self) -> tuple[Event, ...]:
+    def _take_events(self) -> tuple[Event, ...]:
         """Events since the last call."""
-        return named(self.world, read_log(self.world, self.session.engine.tables))
+        return name_events(self.world, read_log(self.world, self.session.engine.tables))
 
     def _touching(self, before: Touching, is_other: bool) -> Touching:
         """What touches now; where nothing happened, what touched before."""
@@ -190,20 +190,20 @@ class Motion:
     def _refuse_step(self, time: float, length: float) -> None:
         """Raise what keeps the session from taking a step."""
         if self._long.tolerance > 0.0:
-            raise Missed(self._missed(time, length))
+            raise Missed(self._tolerance_sentence(time, length))
         state = self.session.state()
         try:
             self.session.advance(length)
         except Diverged as error:
-            raise Diverged(f"At t = {time:.6g} s {self._stuck(state, length, error)}") from None
+            raise Diverged(f"At t = {time:.6g} s {self._stuck_sentence(state, length, error)}") from None
 
     def _long_step(self, moment: Moment, end: float, each: bool) -> Moment:
         self._now = None
         why, numbers = self._long.advance(end, each), self._long.numbers.tolist()
         if why == k.TOO_SHORT:
-            raise Missed(self._missed(numbers[k.TIME], numbers[k.WANTED]))
+            raise Missed(self._tolerance_sentence(numbers[k.TIME], numbers[k.WANTED]))
         step = last_step(self.world, self.session, numbers[k.TOOK])._replace(error=numbers[k.LARGEST])
-        moved = self._arrived(moment, step, self.session.state(), numbers[k.TIME], numbers[k.WANTED])
+        moved = self._arrive(moment, step, self.session.state(), numbers[k.TIME], numbers[k.WANTED])
         self._now = moved.state
         return moved
 
@@ -225,17 +225,17 @@ class Motion:
             self._drive(session, time, state.q, state.v)
             self._long.advance_once(time, until, length)
         except Diverged as error:
-            raise Diverged(f"At t = {time:.6g} s {self._stuck(state, length, error)}") from None
+            raise Diverged(f"At t = {time:.6g} s {self._stuck_sentence(state, length, error)}") from None
         after = PlantState(engine.q[: len(state.q)].copy(), engine.v[: len(state.v)].copy())
-        moved = self._arrived(moment, last_step(self.world, session, length), after, until, moment.wanted)
+        moved = self._arrive(moment, last_step(self.world, session, length), after, until, moment.wanted)
         self._now = after
         return moved
 
-    def _arrived(self, moment: Moment, step: Step, after: PlantState, time: float, wanted: float) -> Moment:
+    def _arrive(self, moment: Moment, step: Step, after: PlantState, time: float, wanted: float) -> Moment:
         v, begun = after.v, moment.time
         if not float(v @ v) < FASTEST**2:
             raise Diverged(self._diverging(begun, time, v))
-        events = self._happened()
+        events = self._take_events()
         touching = self._touching(moment.touching, bool(events))
         return Moment(time, after, touching, step.nearest, wanted, moment.state, time - begun, step, events)
 
@@ -259,7 +259,7 @@ class Motion:
         engine = self.session.engine
         return engine.tables["contacts"][: engine.counts[c.CONTACTS]]
 
-    def _looked(self, state: PlantState, step: float, known: bool = False) -> float:
+    def _look(self, state: PlantState, step: float, known: bool = False) -> float:
         """The smallest gap of a state, ∞ where nothing may touch within a step; fills the contact tables."""
         self.session.load(state, known)
         self.session.engine.look(step)
@@ -272,7 +272,7 @@ class Motion:
 
     def _nearest(self, state: PlantState, step: float) -> str:
         """Name the pair that meets first at present rates; where none closes, the nearest."""
-        self._looked(state, step)
+        self._look(state, step)
         table = self._contacts
         if not len(table):
             return f"the joints of {self.world.model.name} and their stops"
@@ -280,14 +280,14 @@ class Motion:
 
     # What cannot go on
 
-    def _missed(self, time: float, step: float) -> str:
+    def _tolerance_sentence(self, time: float, step: float) -> str:
         return (
             f"At t = {time:.6g} s the motion cannot go on: steps of {step:.1e} s still miss the tolerance; "
             f"nearest to meeting are {self._nearest(self.session.state(), step)}. Give their surface more strength, "
             "which fast bodies need, or loosen rtol."
         )
 
-    def _stuck(self, state: PlantState, length: float, error: Diverged) -> str:
+    def _stuck_sentence(self, state: PlantState, length: float, error: Diverged) -> str:
         if isinstance(error, Stuck):
             return (
                 f"{self._nearest(state, length)} cannot be kept apart in steps as short as {length / 2**14:.1e} s: "

@@ -15,7 +15,7 @@ from phistar.plant.commands import controller_of
 from phistar.plant.plant import Plant
 from phistar.plant.session import PlantState, Session
 from phistar.sim.experiment import Experiment, Timing
-from phistar.sim.time_loop import TimeLoop, finished
+from phistar.sim.time_loop import TimeLoop, run_to_end
 from phistar.sim.topology import Latch, Release
 from phistar.sim.trajectory import Trajectory
 from phistar.sim.world import World
@@ -65,13 +65,17 @@ def simulate_plant(
     if audit and rtol is not None and any(actuator.delay > 0.0 for actuator in plant.actuators):
         raise PhistarError("Actuators that act late to a tolerance are not told step by step; leave audit or rtol out.")
     session = plant.session
-    own = {"changes": tuple(changes), "start": session.checked(_start(plant, q0, v0, start)), "start_is_known": True}
+    own = {
+        "changes": tuple(changes),
+        "start": session.check_state(_start(plant, q0, v0, start)),
+        "start_is_known": True,
+    }
     own |= {"seed": seed, "audit": audit}
     telling, session.engine.counts[c.TELLING] = session.engine.counts[c.TELLING], 1
     try:
         if session not in _worlds:
             _worlds[session] = World.of(plant)
-        return finished(TimeLoop(Experiment(plant, timing, asked, **own), session, _worlds[session]))
+        return run_to_end(TimeLoop(Experiment(plant, timing, asked, **own), session, _worlds[session]))
     finally:
         session.engine.counts[c.TELLING] = telling
 

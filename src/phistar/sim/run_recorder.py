@@ -15,7 +15,7 @@ from phistar.sim.audit import Books
 from phistar.sim.course_events import CodedEvents, Codes, read_log
 from phistar.sim.driving import Driving
 from phistar.sim.experiment import Experiment
-from phistar.sim.kept_samples import Samples, joined, samples_of, take_samples
+from phistar.sim.kept_samples import Samples, join_samples, samples_of, take_samples
 from phistar.sim.motion import Moment
 from phistar.sim.run_summary import summary_of
 from phistar.sim.sampled_contacts import contacts_of
@@ -61,7 +61,7 @@ class Recorder:
         step = moment.step
         assert step is not None
         if self.experiment.audit:
-            self.books = self.books.added(step)
+            self.books = self.books.add(step)
         if moment.events:
             self.events += moment.events
         if step.unsettled:
@@ -82,7 +82,7 @@ class Recorder:
             self.is_open = False
             self.session.forces(step.part, self.rows[-1]["tau"])
 
-    def sampled(self, moment: Moment) -> None:
+    def log_sample(self, moment: Moment) -> None:
         """Log a controller sample, whose phase may have changed."""
         phase = self.driving.phase
         if self.driving.controller is not None and (not self.phases or self.phases[-1][1] != phase):
@@ -95,11 +95,11 @@ class Recorder:
         row |= self._contacts(moment)
         row |= {"given_pair": np.array(list(self.given), int), "given": np.array(list(self.given.values()), float)}
         row["residual"], row["error"], row["steps"] = self.between
-        row |= {"distance": min(self.nearest, moment.nearest), "held_contacts": self._touched(moment)}
+        row |= {"distance": min(self.nearest, moment.nearest), "held_contacts": self._watched_touches(moment)}
         if self.experiment.audit:
             books = self.books
             row |= {"work": books.work, "throughput": books.throughput, "loss": books.loss, "outside": books.impulse}
-            row["stored"] = self._stored()
+            row["stored"] = self._elastic_energy()
         row["sensed"] = dict(sensed)
         if self.driving.controller is not None:
             row |= {"phase": self.driving.phase, "facts": self.driving.command.facts}
@@ -123,7 +123,7 @@ class Recorder:
     @property
     def samples(self) -> Samples:
         """All samples as columns."""
-        return joined([samples_of(self.rows), *self.blocks])
+        return join_samples([samples_of(self.rows), *self.blocks])
 
     def _forces(self, moment: Moment, broken: bool) -> np.ndarray:
         """Joint forces from a sample on. Where only the step that follows tells them, those of the last stand in for
@@ -137,11 +137,11 @@ class Recorder:
             self.session.forces(moment.step.part, tau)
         return tau
 
-    def _touched(self, moment: Moment) -> np.ndarray:
+    def _watched_touches(self, moment: Moment) -> np.ndarray:
         now = [not own.isdisjoint(moment.touching.pairs) for own in self.experiment.watches]
         return self.held & np.array(now, dtype=bool)
 
-    def _stored(self) -> float:
+    def _elastic_energy(self) -> float:
         """The elastic energy of the gaps, K_p(ε ln(ε/d) − (ε − d)) each."""
         engine = self.session.engine
         table = engine.tables["contacts"][: engine.counts[c.CONTACTS]]

@@ -20,7 +20,7 @@ def summary_of(
     recorder: Recorder, reason: str | None, wall: float, samples: Samples, events: int
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The summary of a run with so many events, and the audit's signals over its samples."""
-    audited, signals = _audited(recorder, samples)
+    audited, signals = _audit(recorder, samples)
     end = float(samples.t[-1])
     summary = {
         "completed": reason is None,
@@ -63,7 +63,7 @@ def _phases(recorder: Recorder, end: float) -> list[dict[str, Any]]:
     ]
 
 
-def _audited(recorder: Recorder, samples: Samples) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _audit(recorder: Recorder, samples: Samples) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Momentum and energy that the books do not explain, and both over the samples."""
     if not recorder.experiment.audit:
         return {}, {}

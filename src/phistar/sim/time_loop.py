@@ -84,7 +84,7 @@ class TimeLoop:
             yield self.recorder.keep(self.moment, self.sensed)
         times, asked, kept = self.schedule
         if self.is_alone:
-            self._unattended()
+            self._run_unattended()
             return
         while self.reached + 1 < len(times) and self.moment.time < self.end:
             self._change()
@@ -97,7 +97,7 @@ class TimeLoop:
             if kept[self.reached] or self.moment.time >= self.end:
                 yield self.recorder.keep(self.moment, self.sensed)
 
-    def _unattended(self) -> None:
+    def _run_unattended(self) -> None:
         """Go through the samples that are left by the compiled loop, which keeps them."""
         assert self.moment is not None
         motion, times, session = self.motion, self.schedule.times, self.motion.session
@@ -133,7 +133,7 @@ class TimeLoop:
         else:
             sensed = {}
         self.driving.sample(moment, sensed)
-        self.recorder.sampled(moment)
+        self.recorder.log_sample(moment)
         if timing.stop:
             self.end = min(self.end, moment.time + timing.stop_after) if self.driving.phase in timing.stop else np.inf
 
@@ -157,7 +157,7 @@ class TimeLoop:
         return self.recorder.trajectory(reason, self.spent)
 
 
-def finished(
+def run_to_end(
     loop: TimeLoop,
     progress: Callable[[float], None] | None = None,
     watch: Watch | None = None,

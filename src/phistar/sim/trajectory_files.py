@@ -14,7 +14,7 @@ import numpy as np
 
 from phistar.errors import FileError, PhistarError
 from phistar.sim.scenes.run_folder import CHECKPOINT, check_ended, together, whole
-from phistar.sim.scenes.serialize import packed
+from phistar.sim.scenes.serialize import pack_tree
 from phistar.sim.trajectory import Trajectory
 
 FORMAT_VERSION = 2
@@ -120,7 +120,7 @@ def _fill(h5py: Any, file: Any, run: Trajectory) -> None:
     kinds = np.dtype([("time", float), ("what", text), ("where", text)])
     file.create_dataset("events", data=np.array(happened, dtype=kinds))
     held = bytearray()
-    tree = json.dumps(packed({"model": run.model, "parts": dict(run.parts)}, held))
+    tree = json.dumps(pack_tree({"model": run.model, "parts": dict(run.parts)}, held))
     for name, content in (("model/tree", tree.encode()), ("model/held", bytes(held)), ("summary/json", None)):
         content = summary_text(run).encode() if content is None else content
         data = np.frombuffer(content, np.uint8)

@@ -116,9 +116,9 @@ class World:
     def stops(self) -> tuple[np.ndarray, tuple[str, ...]]:
         """The rows of the system that are limits of joints and tendons, and the names of those."""
         rows = [number for number, row in enumerate(self.system.rows) if row.law == c.LIMIT_LAW]
-        return np.array(rows, dtype=int), tuple(self._stopped(self.system.rows[number]) for number in rows)
+        return np.array(rows, dtype=int), tuple(self._stop_name(self.system.rows[number]) for number in rows)
 
-    def _stopped(self, row: SingleRow | TendonRow) -> str:
+    def _stop_name(self, row: SingleRow | TendonRow) -> str:
         """Name of the joint or the tendon that a row stops."""
         if isinstance(row, TendonRow):
             return self.system.tendons[row.tendon].name

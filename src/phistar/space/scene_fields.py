@@ -28,7 +28,7 @@ from phistar.plant.field_kinds import FieldKind, register_field
 from phistar.plant.plant import Plant
 from phistar.plant.scene_schema import Entry, Text, Three, Two
 from phistar.plant.scene_schema import Field as Described
-from phistar.plant.scene_sentences import validated
+from phistar.plant.scene_sentences import validate_entry
 from phistar.space.facets import SUNLIGHT, Drag, Facet, SolarPressure
 from phistar.space.gravity import OrbitalGravity
 from phistar.space.orbits import EARTH, Orbit
@@ -140,22 +140,22 @@ def _three(numbers: list[float]) -> tuple[float, float, float]:
 
 
 def _gravity(settings: Mapping[str, Any], plant: Plant, where: str) -> OrbitalGravity:
-    entry = validated(GravityEntry, settings, where)
+    entry = validate_entry(GravityEntry, settings, where)
     return OrbitalGravity(_orbit(entry, where), entry.oblate)
 
 
 def _drag(settings: Mapping[str, Any], plant: Plant, where: str) -> Drag:
-    entry = validated(DragEntry, settings, where)
+    entry = validate_entry(DragEntry, settings, where)
     return Drag(plant.model, _facets(entry.facets), _orbit(entry, where), entry.density)
 
 
 def _sunlight(settings: Mapping[str, Any], plant: Plant, where: str) -> SolarPressure:
-    entry = validated(SunlightEntry, settings, where)
+    entry = validate_entry(SunlightEntry, settings, where)
     return SolarPressure(plant.model, _facets(entry.facets), _three(entry.sun), entry.pressure)
 
 
 def _thrusters(settings: Mapping[str, Any], plant: Plant, where: str) -> Thrusters:
-    entry = validated(ThrustersEntry, settings, where)
+    entry = validate_entry(ThrustersEntry, settings, where)
     if any(isinstance(field, Thrusters) and field.name == entry.name for field in plant.fields):
         raise FileError(
             f"{where}, name: there are thrusters called {entry.name!r:.60} before; give these another name."
@@ -173,12 +173,12 @@ def _thrusters_named(name: str, plant: Plant, where: str) -> Thrusters:
 
 
 def _plume(settings: Mapping[str, Any], plant: Plant, where: str) -> Plume:
-    entry = validated(PlumeEntry, settings, where)
+    entry = validate_entry(PlumeEntry, settings, where)
     return Plume(_thrusters_named(entry.of, plant, where), plant.model, entry.body, entry.area, entry.spread)
 
 
 def _keeping(settings: Mapping[str, Any], plant: Plant, where: str) -> StationKeeping:
-    entry = validated(KeepingEntry, settings, where)
+    entry = validate_entry(KeepingEntry, settings, where)
     attitude, station = entry.attitude_gains, entry.station_gains
     own = _thrusters_named(entry.of, plant, where)
     return StationKeeping(own, plant.model, entry.period, (attitude[0], attitude[1]), (station[0], station[1]))

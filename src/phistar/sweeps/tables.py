@@ -44,7 +44,7 @@ def pair_form(node: Node, symbols: Symbols) -> PairForm:
     polynomial = expand(node)
     for rule in word_rules(symbols, TREE, "choice"):
         if rule.law.group == "composite":
-            polynomial = rule.applied(polynomial)
+            polynomial = rule.apply(polynomial)
     own: Terms = {}
     across: dict[Node, Terms] = {PHI: {}, PHI.T: {}}
     for word, c in polynomial.terms.items():

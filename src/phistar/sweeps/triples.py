@@ -155,7 +155,7 @@ def _composite(mass: Node, rules: list[WordRule]) -> Node:
     """The composites of links that have this mass: what φMφ* has at each joint."""
     polynomial = expand(product(PHI, mass, PHI.T))
     for rule in rules:
-        polynomial = rule.applied(polynomial)
+        polynomial = rule.apply(polynomial)
     found = {tuple(x for x in word if x not in (PHI, PHI.T)) for word in polynomial.terms}
     if len(found) != 1:
         raise StatementError(f"{mass!r} has no composites.")
@@ -166,7 +166,7 @@ def _ways(terms: Terms, axis: int, rules: list[WordRule]) -> dict[Way, Fraction]
     """Words LφR as what the joint itself has, and what joints have that carry it, or that it carries."""
     polynomial = Polynomial(terms, None, None)
     for rule in rules:
-        polynomial = rule.applied(polynomial)
+        polynomial = rule.apply(polynomial)
     found: dict[Way, Fraction] = {}
 
     def add(way: Way, c: Fraction) -> None:

@@ -7,7 +7,15 @@ import pytest
 
 import phistar as ps
 from phistar.loops.grasp.contacts import RollingSphere, SlidingLine, SlidingPoint, SoftFinger
-from phistar.loops.grasp.holding import Estimate, Grasp, Hold, effective_inertia, grasp_dynamics, shifted, take_hold
+from phistar.loops.grasp.holding import (
+    Estimate,
+    Grasp,
+    Hold,
+    effective_inertia,
+    grasp_dynamics,
+    shift_motion,
+    take_hold,
+)
 from phistar.loops.primary.primary_closures import closed_state
 from phistar.recording import record
 from phistar.spatial import from_rpy, to_quaternion
@@ -139,7 +147,7 @@ def test_the_effective_inertia_is_the_objects_and_the_arms_together(name):
     whole = ps.operational_space(model.tree, q, still, "object").inertia
     for contact, reach in zip(grasp.contacts, grasp.offsets(q)):
         arm = ps.operational_space(model.tree, q, still, grasp.ends(contact)[1]).inertia
-        whole = whole + shifted(reach).T @ arm @ shifted(reach)
+        whole = whole + shift_motion(reach).T @ arm @ shift_motion(reach)
     np.testing.assert_allclose(effective_inertia(grasp, q), whole, rtol=1e-9, atol=1e-9 * np.abs(whole).max())
     compliance = grasp_dynamics(grasp, q, still, still).compliance
     np.testing.assert_allclose(compliance @ whole, np.eye(6), atol=1e-8)
@@ -191,7 +199,7 @@ def test_random_base_placements_are_well_posed():
     estimate = Estimate(np.zeros(6), np.broadcast_to(np.diag([50.0] * 3 + [1.0] * 3), (count, 6, 6)))
     conditions = []
     for k in range(3):
-        reach = shifted(rng.normal(size=(count, 3)) * 0.3)
+        reach = shift_motion(rng.normal(size=(count, 3)) * 0.3)
         spread = turn[k] @ compliance[k] @ np.swapaxes(turn[k], -1, -2)
         estimate, taken = take_hold(estimate, Hold(reach, np.zeros(6), spread, np.eye(6), reach))
         assert np.all(taken.rank == 6)

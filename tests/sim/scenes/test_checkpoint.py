@@ -145,18 +145,18 @@ def test_another_run_does_not_begin_where_one_is_written_down_half_way(kept):
 
 def test_a_checkpoint_makes_nothing_but_plain_values(kept):
     """A class that a file names is neither imported nor called unless it is plain data of phistar or the controller."""
-    from phistar.sim.scenes.serialize import unpacked
+    from phistar.sim.scenes.serialize import unpack_tree
 
     for name in ("os:system", "subprocess:Popen", "phistar.errors:FileError", "phistar.sim.scenes.scene:Scene.load"):
         with pytest.raises(ps.FileError, match="which this run does not know"):
-            unpacked({"class": name, "fields": ["echo"]}, b"", frozenset())
+            unpack_tree({"class": name, "fields": ["echo"]}, b"", frozenset())
     with pytest.raises(ValueError, match="an array of object"):
-        unpacked({"array": ["|O", [1], "C", 0]}, b"12345678", frozenset())
+        unpack_tree({"array": ["|O", [1], "C", 0]}, b"12345678", frozenset())
     assert kept[1].read_bytes().startswith(MAGIC) and b"pickle" not in kept[1].read_bytes()
 
 
 def test_values_come_back_with_every_bit():
-    from phistar.sim.scenes.serialize import packed, unpacked
+    from phistar.sim.scenes.serialize import pack_tree, unpack_tree
 
     table = np.random.default_rng(0).normal(size=(3, 4))
     value = {
@@ -166,8 +166,8 @@ def test_values_come_back_with_every_bit():
         "mine": Remembered(np.ones(2), 4, ("a",)),
     }
     held = bytearray()
-    tree = json.loads(json.dumps(packed(value, held)))
-    back = unpacked(tree, bytes(held), frozenset({__name__}))
+    tree = json.loads(json.dumps(pack_tree(value, held)))
+    back = unpack_tree(tree, bytes(held), frozenset({__name__}))
     assert back["numbers"] == value["numbers"] and [type(x) for x in back["numbers"]] == list(
         map(type, value["numbers"])
     )
@@ -218,7 +218,7 @@ def test_a_checkpoint_of_a_run_that_has_ended_does_not_survive_in_a_reused_folde
 
 
 def test_events_that_the_first_release_wrote_are_known():
-    from phistar.sim.scenes.serialize import unpacked
+    from phistar.sim.scenes.serialize import unpack_tree
 
     told = {"class": "phistar.sim.motion:Event", "fields": [0.1, "touch", "a / b"]}
-    assert unpacked(told, b"", frozenset()) == (0.1, "touch", "a / b")
+    assert unpack_tree(told, b"", frozenset()) == (0.1, "touch", "a / b")

@@ -17,7 +17,7 @@ from phistar.errors import FileError
 from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.plant.scene_schema import Entry, Field, Text
-from phistar.plant.scene_sentences import validated
+from phistar.plant.scene_sentences import validate_entry
 from phistar.sim.scenes.registry import Verdict
 from phistar.sim.scenes.scene import Setting
 from phistar.sim.state_kernels import moving
@@ -41,7 +41,7 @@ class HoldEntry(Entry):
 
 def read_hold(settings: Mapping[str, Any], setting: Setting, where: str) -> Hold:
     """The task of a scene's table; its frames are known, and every finger can touch."""
-    entry, world = validated(HoldEntry, settings, where), setting.world
+    entry, world = validate_entry(HoldEntry, settings, where), setting.world
     for key in ("hands", "fingers"):
         names = getattr(entry, key)
         if len(set(names)) < len(names):

@@ -47,7 +47,7 @@ def in_closed_form(node: Node, s: Symbols) -> Node:
     (word,) = expand(twice).terms
     closed = closed_form_inverse.sides(s)[1] - s.D.inv + once + once.T
     given = expand(node)
-    found = WordRule(closed_form_inverse, word, closed).applied(given)
+    found = WordRule(closed_form_inverse, word, closed).apply(given)
     return node if found is given else factor(found)
 
 
@@ -57,7 +57,7 @@ def with_composites(node: Node, symbols: Symbols) -> Node:
     for mass in (symbols.M, *_between(polynomial)):
         for rule in word_rules(Symbols(mass_symbol=mass), TREE, "choice"):
             if rule.law.group == "composite":
-                polynomial = rule.applied(polynomial)
+                polynomial = rule.apply(polynomial)
     return node if polynomial is given else factor(polynomial)
 
 

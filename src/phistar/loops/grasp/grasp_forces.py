@@ -9,7 +9,7 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.backends.traces.solve import solve
 from phistar.errors import ShapeError
-from phistar.loops.grasp.holding import Grasp, Hold, shifted
+from phistar.loops.grasp.holding import Grasp, Hold, shift_motion
 from phistar.short_repr import short_repr
 from phistar.spatial import times, transposed
 
@@ -74,4 +74,4 @@ def wrenches_at_object(grasp: Grasp, q: Any, forces: np.ndarray) -> Array:
 
 
 def _seats(grasp: Grasp, q: Any) -> np.ndarray:
-    return shifted(grasp.offsets(grasp.model.checked_q(q)))
+    return shift_motion(grasp.offsets(grasp.model.checked_q(q)))

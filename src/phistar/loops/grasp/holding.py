@@ -200,7 +200,7 @@ class Grasp:
         seat, tip = self.ends(contact)
         place, at = (forward_kinematics(tree, q, name) for name in (self.object, seat))
         reach = at[..., :3, 3] - place[..., :3, 3]
-        shift = shifted(reach)
+        shift = shift_motion(reach)
         spin = motion[..., :3]
         on_seat = np.concatenate([np.zeros(spin.shape), cross(spin, cross(spin, reach))], axis=-1)
         if self.model.frame(tip).body < 0:
@@ -240,7 +240,7 @@ def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
 
     Compiled, unless the arms are too long to be written out; traced numbers, one state, are taken too.
     """
-    made = GraspMotion(*_called(grasp, MOTION, q, v, tau))
+    made = GraspMotion(*_call_compiled(grasp, MOTION, q, v, tau))
     return made if is_traced(made.acceleration) else made._replace(rank=np.nan_to_num(made.rank).astype(int))
 
 
@@ -282,7 +282,7 @@ def effective_inertia(grasp: Grasp, q: Any) -> np.ndarray:
 
     NaN where they lock it: it is infinite there.
     """
-    return _called(grasp, INERTIA, q)[0]
+    return _call_compiled(grasp, INERTIA, q)[0]
 
 
 def _inertia(grasp: Grasp, q: np.ndarray) -> tuple[np.ndarray]:
@@ -311,12 +311,12 @@ MOTION = _Compiled("grasp dynamics", ("q", "v", "tau"), GraspMotion._fields, _mo
 INERTIA = _Compiled("inertia of a held object", ("q",), ("inertia",), _inertia)
 
 
-def _called(grasp: Grasp, what: _Compiled, *arrays: Any) -> tuple[Any, ...]:
+def _call_compiled(grasp: Grasp, what: _Compiled, *arrays: Any) -> tuple[Any, ...]:
     """Call a function of a grasp: its kernel where the arms are short, else on arrays."""
     model = grasp.model
     pairs = zip(what.inputs, arrays, strict=True)
     given = [model.checked_q(x) if name == "q" else model.checked(x, model.nv, name) for name, x in pairs]
-    recorded = model.kept((what.name, grasp.object, grasp.contacts), lambda: _recorded(grasp, what))
+    recorded = model.kept((what.name, grasp.object, grasp.contacts), lambda: _record(grasp, what))
     if is_traced(*given) or not recorded.is_written(model, 8 * len(grasp.loops)):
         return what.function(grasp, *given)
     with np.errstate(invalid="ignore", divide="ignore"):  # a NaN spoils its own row
@@ -324,7 +324,7 @@ def _called(grasp: Grasp, what: _Compiled, *arrays: Any) -> tuple[Any, ...]:
     return made if len(what.outputs) > 1 else (made,)
 
 
-def _recorded(grasp: Grasp, what: _Compiled) -> Recorded:
+def _record(grasp: Grasp, what: _Compiled) -> Recorded:
     shapes = {"acceleration": (grasp.model.nv,), "object": (6,), "forces": (len(grasp.loops), 6)}
     shapes |= dict.fromkeys(("rank", "condition"), ())
 
@@ -337,7 +337,7 @@ def _recorded(grasp: Grasp, what: _Compiled) -> Recorded:
     )
 
 
-def shifted(reach: np.ndarray) -> np.ndarray:
+def shift_motion(reach: np.ndarray) -> np.ndarray:
     """[[1, 0], [−r̃, 1]], (…, 6, 6): the motion of a body at r from where it is given; its transpose brings forces."""
     one = np.broadcast_to(np.eye(3), (*reach.shape[:-1], 3, 3))
     upper = np.concatenate([one, np.zeros(one.shape)], axis=-1)

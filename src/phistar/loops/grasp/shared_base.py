@@ -120,7 +120,7 @@ class SharedState:
         for root, at in self.places.items():
             compliance[..., at : at + 6, at : at + 6] = free[root]["compliance"]
         acceleration = np.concatenate([free[root]["acceleration"] for root in names], axis=-1)
-        self.estimate = Estimate(acceleration, self._as_made(compliance))
+        self.estimate = Estimate(acceleration, self._to_array(compliance))
         self.frames: dict[str, dict[str, Any]] = {}
         self.noise: list[tuple[list[str], np.ndarray]] = []
         for key, frames in sharing.branches.items():
@@ -182,12 +182,12 @@ class SharedState:
                 at = 6 * frames.index(frame)
                 taken[..., place, at : at + 6] += rows
             if known:
-                own_rows = self._as_made(taken)
+                own_rows = self._to_array(taken)
                 noise = noise + np.matmul(np.matmul(own_rows, compliance), transposed(own_rows))
         nothing = np.zeros((*batch, ends[-1], 6))
-        return Hold(self._as_made(seen), self._as_made(bias), noise, nothing, nothing), parts
+        return Hold(self._to_array(seen), self._to_array(bias), noise, nothing, nothing), parts
 
-    def _as_made(self, array: np.ndarray) -> np.ndarray:
+    def _to_array(self, array: np.ndarray) -> np.ndarray:
         return traced(array) if self.dtype is object else array
 
 

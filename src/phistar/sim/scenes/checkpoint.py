@@ -17,7 +17,7 @@ from phistar.safe_files import MEGABYTE, read_bytes
 from phistar.sim.motion import Event, Moment, Touching
 from phistar.sim.scenes.run_folder import CHECKPOINT, whole
 from phistar.sim.scenes.scene import Scene
-from phistar.sim.scenes.serialize import check_alike, packed, unpacked
+from phistar.sim.scenes.serialize import check_alike, pack_tree, unpack_tree
 from phistar.sim.time_loop import TimeLoop
 from phistar.sim.world import World
 
@@ -34,7 +34,7 @@ LAWFUL = ("memory", "command", "values", "clipped", "switches")
 def write(loop: TimeLoop, scene: Scene, folder: Path) -> Path:
     """Write FOLDER/checkpoint, replacing any earlier one."""
     held = bytearray()
-    tree = json.dumps(packed(_state(loop, scene), held)).encode()
+    tree = json.dumps(pack_tree(_state(loop, scene), held)).encode()
     payload = len(tree).to_bytes(8, "little") + tree + held
     head = MAGIC + hashlib.sha256(payload).hexdigest().encode() + b"\n"
     try:
@@ -61,7 +61,7 @@ def read(folder: Path) -> dict[str, Any]:
     try:
         end = 8 + int.from_bytes(payload[:8], "little")
         tree, held = json.loads(payload[8:end]), payload[end:]
-        head = unpacked(tree["dict"][0][1], held, frozenset())
+        head = unpack_tree(tree["dict"][0][1], held, frozenset())
         told = {name: head[name] for name in ("scene", "source", "seed", "content")}
         if type(told["seed"]) is not int or told["seed"] < 0 or not isinstance(told["source"], str):
             raise ValueError("its seed or its source is none")
@@ -70,7 +70,7 @@ def read(folder: Path) -> dict[str, Any]:
         raise FileError(f"{path} cannot be understood: {error!s:.200}.") from None
 
 
-def resumed(kept: dict[str, Any], scene: Scene, begun: Callable[[int], TimeLoop]) -> TimeLoop:
+def resume_loop(kept: dict[str, Any], scene: Scene, begun: Callable[[int], TimeLoop]) -> TimeLoop:
     """Restore the time loop of a checkpoint; its scene and its controller must be the same. `begun` makes the loop of a
     seed."""
     head, path = kept["head"], kept["path"]
@@ -80,7 +80,7 @@ def resumed(kept: dict[str, Any], scene: Scene, begun: Callable[[int], TimeLoop]
     controller = loop.driving.controller
     modules = set() if controller is None else {type(controller).__module__}
     try:
-        state = unpacked(kept["tree"], kept["held"], frozenset(modules))
+        state = unpack_tree(kept["tree"], kept["held"], frozenset(modules))
         _check(state, begun(head["seed"]), scene)
         _restore(loop, state)
     except _WRONG as error:

@@ -25,7 +25,7 @@ from phistar.loops.closure import closures, loop_frames
 from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.plant.scene_schema import ControllerEntry, Entry, Field, Positive
-from phistar.plant.scene_sentences import validated
+from phistar.plant.scene_sentences import validate_entry
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.scenes.registry import Law, code_law, law_named, register_law
 from phistar.spatial.value import LARGEST
@@ -202,7 +202,7 @@ def _none(setting: Setting, settings: Mapping[str, Any]) -> None:
 
 
 def _checker(kind: type[Entry]) -> Callable[[Mapping[str, Any], Folders, str], Mapping[str, Any]]:
-    return lambda settings, folders, where: validated(kind, settings, where).model_dump()
+    return lambda settings, folders, where: validate_entry(kind, settings, where).model_dump()
 
 
 register_law("none", Law(_checker(Entry), _none))

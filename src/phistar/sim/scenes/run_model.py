@@ -20,7 +20,7 @@ from phistar.model import Geometry, Mesh, Model
 from phistar.model.compound import compound_links
 from phistar.safe_files import check_file, is_inside, read_text
 from phistar.sim.scenes.scene import Scene
-from phistar.sim.scenes.serialize import unpacked
+from phistar.sim.scenes.serialize import unpack_tree
 from phistar.sim.scenes.source import LARGEST, parse_scene, source_of
 from phistar.sim.trajectory import Part
 
@@ -62,7 +62,7 @@ def inside(tree: bytes, held: bytes, allowed: Folders) -> tuple[Model, Mapping[s
     whether none had to be."""
     content = json.loads(tree)
     _check_classes(content)
-    found = unpacked(content, held, frozenset())
+    found = unpack_tree(content, held, frozenset())
     model, parts = found["model"], found["parts"]
     if not isinstance(model, Model) or not all(isinstance(part, Part) for part in parts.values()):
         raise FileError("it holds no model")

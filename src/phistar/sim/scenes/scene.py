@@ -21,7 +21,7 @@ from phistar.plant.commands import controller_of
 from phistar.plant.plant import Plant
 from phistar.plant.scene_reading import check_plant, plant_of
 from phistar.plant.scene_schema import FORMAT_VERSION, SceneEntry, TaskEntry, TimeEntry
-from phistar.plant.scene_sentences import validated
+from phistar.plant.scene_sentences import validate_entry
 from phistar.sim.experiment import Disturbance, Experiment, Timing
 from phistar.sim.scenes.chance import draw
 from phistar.sim.scenes.controllers import Controlling, check_controller, read_controller
@@ -214,7 +214,7 @@ def _entry(content: Mapping[str, Any], where: str) -> SceneEntry:
     version = content.get("format_version", "missing")
     if version != FORMAT_VERSION or isinstance(version, bool):
         raise FileError(f"{where}: format_version is {version!r:.50}; this phistar reads {FORMAT_VERSION}.")
-    return validated(SceneEntry, content, where)
+    return validate_entry(SceneEntry, content, where)
 
 
 def _setting(entry: SceneEntry, name: str, folders: Folders, where: str, code: bool) -> Setting:

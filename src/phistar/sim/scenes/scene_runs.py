@@ -12,11 +12,11 @@ import numpy as np
 
 from phistar.errors import PhistarError
 from phistar.sim.run_summary import finite
-from phistar.sim.scenes.checkpoint import read, resumed, write
+from phistar.sim.scenes.checkpoint import read, resume_loop, write
 from phistar.sim.scenes.registry import Task
 from phistar.sim.scenes.run_folder import check_ended
 from phistar.sim.scenes.scene import Scene
-from phistar.sim.time_loop import TimeLoop, Watch, finished
+from phistar.sim.time_loop import TimeLoop, Watch, run_to_end
 from phistar.sim.trajectory import Trajectory
 
 
@@ -37,7 +37,7 @@ def run_scene(
         # Sample by sample, so that a run is the same to the last bit whether it is followed, kept or neither.
         return TimeLoop(experiment, world=setting.world, sensing=setting.sensing, stepped=True)
 
-    loop = begin(seed) if resume is None else resumed(read(Path(resume)), scene, begin)
+    loop = begin(seed) if resume is None else resume_loop(read(Path(resume)), scene, begin)
     task = scene.setting(loop.experiment.seed).task
     folders = [Path(each).resolve() for each in (resume, checkpoint and checkpoint[1]) if each is not None]
     kept = None if checkpoint is None else _keeping(loop, scene, checkpoint, resume)
@@ -47,7 +47,7 @@ def run_scene(
         known = {"name": scene.name, "source": scene.source, "text": scene.text, "checkpoints": tuple(folders)}
         return replace(run, summary=summary, **known)
 
-    return finished(loop, progress, watch, kept, judge)
+    return run_to_end(loop, progress, watch, kept, judge)
 
 
 def _keeping(

@@ -24,7 +24,7 @@ _DTYPE = re.compile(rf"[<>|=]?[{_NUMBERS}][0-9]{{1,9}}")
 _KINDS = {"tuple": tuple, "list": list, "set": set, "frozenset": frozenset}
 
 
-def packed(value: Any, held: bytearray) -> Any:
+def pack_tree(value: Any, held: bytearray) -> Any:
     """The tree of a value; what arrays hold is added to the bytes."""
     kind = type(value)
     if kind in _ATOMS:
@@ -32,17 +32,17 @@ def packed(value: Any, held: bytearray) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return _array(value, held)
     if kind is slice:
-        return {"slice": [packed(end, held) for end in (value.start, value.stop, value.step)]}
+        return {"slice": [pack_tree(end, held) for end in (value.start, value.stop, value.step)]}
     if kind in (tuple, list, set, frozenset):
         entries = sorted(value) if kind in (set, frozenset) else value
-        return {kind.__name__: [packed(each, held) for each in entries]}
+        return {kind.__name__: [pack_tree(each, held) for each in entries]}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {"class": _name(kind), "fields": [packed(each, held) for each in value]}
+        return {"class": _name(kind), "fields": [pack_tree(each, held) for each in value]}
     if is_dataclass(value):
-        own = {each.name: packed(getattr(value, each.name), held) for each in fields(value) if each.init}
+        own = {each.name: pack_tree(getattr(value, each.name), held) for each in fields(value) if each.init}
         return {"class": _name(kind), "named": own}
     if isinstance(value, Mapping):
-        return {"dict": [[packed(key, held), packed(each, held)] for key, each in value.items()]}
+        return {"dict": [[pack_tree(key, held), pack_tree(each, held)] for key, each in value.items()]}
     raise PhistarError(
         f"A {kind.__module__}.{kind.__qualname__} cannot be written to a checkpoint; a memory is made of numbers, "
         "texts, arrays, tuples, named tuples and dataclasses."
@@ -85,24 +85,24 @@ def _name(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def unpacked(tree: Any, held: bytes, modules: frozenset[str]) -> Any:
+def unpack_tree(tree: Any, held: bytes, modules: frozenset[str]) -> Any:
     """The value of a tree."""
     if not isinstance(tree, dict):
         return tree
     if "class" in tree:
         kind = _class(tree["class"], modules)
         if "fields" in tree:
-            return kind(*(unpacked(each, held, modules) for each in tree["fields"]))
+            return kind(*(unpack_tree(each, held, modules) for each in tree["fields"]))
         make = _MAKERS.get(kind, kind)
-        return make(**{name: unpacked(each, held, modules) for name, each in tree["named"].items()})
+        return make(**{name: unpack_tree(each, held, modules) for name, each in tree["named"].items()})
     ((kind, content),) = tree.items()
     if kind in ("array", "frozen", "scalar"):
         return _restore(kind, content, held)
     if kind == "slice":
-        return slice(*(unpacked(each, held, modules) for each in content))
+        return slice(*(unpack_tree(each, held, modules) for each in content))
     if kind == "dict":
-        return {unpacked(key, held, modules): unpacked(each, held, modules) for key, each in content}
-    return _KINDS[kind](unpacked(each, held, modules) for each in content)
+        return {unpack_tree(key, held, modules): unpack_tree(each, held, modules) for key, each in content}
+    return _KINDS[kind](unpack_tree(each, held, modules) for each in content)
 
 
 def _class(name: str, modules: frozenset[str]) -> type:
