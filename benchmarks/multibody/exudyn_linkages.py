@@ -1,7 +1,8 @@
 """A slider-crank and a four-bar with a rod that bends, in Exudyn: absolute nodal coordinates, cable elements.
 
-Run in an environment of its own that has exudyn (pip install exudyn): `python benchmarks/multibody/exudyn_linkages.py`.
-Prints the far pin's place and the rod's middle at five times; `tests/dynamics/test_flexible_linkages.py` has them.
+Run in an environment that has exudyn beside phistar (pip install exudyn):
+`python benchmarks/multibody/exudyn_linkages.py`. Prints the far pin's place and the rod's middle at five times, which
+`tests/dynamics/test_flexible_linkages.py` has, and how far `ps.beam` is from the far pin with a few modes.
 The crank turns as told, so that its own inertia does not matter: it starts at rest and reaches 100 rad/s in 20 ms.
 """
 
@@ -26,6 +27,7 @@ from exudyn.itemInterface import (
     ObjectANCFCable2D,
     ObjectGround,
 )
+from segmented_motions import MOTIONS
 
 CRANK, ROD, ROCKER, MASS = 0.15, 0.3, 0.25, 0.05
 EI, RHO, EA = 4.0, 0.2, 4e6
@@ -101,4 +103,8 @@ if __name__ == "__main__":
     for kind in ("slider-crank", "four-bar"):
         for elements, step in ((8, 1e-5), (16, 1e-5), (16, 5e-6)):
             print(kind, elements, step)
-            print(np.round(motion(kind, elements, step), 6).tolist())
+            found = np.array(motion(kind, elements, step))
+            print(np.round(found, 6).tolist(), flush=True)
+        for modes in (1, 2, 4):
+            far = np.abs(MOTIONS[kind].bent(modes) - found[:, :2]).max() / ROD
+            print(f"  {modes} modes: {far:.1e} of the rod's length from it", flush=True)

@@ -1,7 +1,8 @@
 """Kane's spin-up in Exudyn: absolute nodal coordinates, cable elements in the plane, the root's slope turned as told.
 
-Run in an environment of its own that has exudyn (pip install exudyn): `python benchmarks/multibody/exudyn_spin_up.py`.
-Prints the tip's deflection in the rotating frame at 5, 7.5 and 10 s; `tests/dynamics/test_flexible_compiled.py` has it.
+Run in an environment that has exudyn beside phistar (pip install exudyn):
+`python benchmarks/multibody/exudyn_spin_up.py`. Prints the tip's deflection in the rotating frame at 5, 7.5 and 10 s,
+which `tests/dynamics/test_flexible_compiled.py` has, and how far `ps.beam` is from it with a few modes.
 """
 
 # pyright: reportMissingImports=false
@@ -19,6 +20,7 @@ from exudyn.itemInterface import (
     NodePointGround,
     ObjectANCFCable2D,
 )
+from segmented_motions import MOTIONS
 
 LENGTH, EI, RHO, SPEED, RISE = 10.0, 1.4e4, 1.2, 6.0, 15.0
 EA = 2.8e7  # all but inextensible
@@ -65,4 +67,8 @@ def deflections(elements: int, step: float) -> list[float]:
 
 if __name__ == "__main__":
     for elements, step in ((8, 2e-3), (16, 2e-3), (16, 1e-3)):
-        print(elements, step, np.round(deflections(elements, step), 6))
+        found = np.array(deflections(elements, step))
+        print(elements, step, np.round(found, 6), flush=True)
+    for modes in (1, 2, 4):
+        far = np.abs(MOTIONS["spin-up"].bent(modes)[:, 0] - found).max() / LENGTH
+        print(f"  {modes} modes: {far:.1e} of the length from it", flush=True)

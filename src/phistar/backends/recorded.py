@@ -38,10 +38,11 @@ LANES = 4  # states at once: with hundreds of results, wider vectors spill more 
 class Recorded:
     """`function(model, q, *vectors)` gives `outputs`, an array each; it takes floats (…, n) and traced scalars (n,).
 
-    `inputs` are "q" and names of (…, nv) vectors; `shapes` gives the results' shapes without leading axes; `fits` says
-    which robots are short enough to be written out, `long` makes the kernel of others. Of tables over joints, `tables`
-    are the statements and the symbols that they are written in, `slot` is where a robot keeps their kernel, and
-    `places` where they stand in the outputs (`PairKernel`). `vanishes`: without joints, all is zero.
+    `inputs` are "q" and names of (…, nv) vectors, or of as many entries as `rows` says; `shapes` gives the results'
+    shapes without leading axes; `fits` says which robots are short enough to be written out, `long` makes the kernel of
+    others. Of tables over joints, `tables` are the statements and the symbols that they are written in, `slot` is where
+    a robot keeps their kernel, and `places` where they stand in the outputs (`PairKernel`). `vanishes`: without joints,
+    all is zero.
     """
 
     name: str
@@ -55,6 +56,11 @@ class Recorded:
     tables: Callable[[], tuple[Nodes, Symbols]] | None = None
     slot: Callable[[], str] | None = None
     places: Places = ()
+    rows: tuple[tuple[str, int], ...] = ()
+
+    def size(self, model: Model, name: str) -> int:
+        """Entries of an input."""
+        return model.nq if name == "q" else dict(self.rows).get(name, model.nv)
 
     def cache_name(self) -> str:
         """Under what name a robot keeps the kernel."""
@@ -105,7 +111,8 @@ class Recorded:
 
     def _check(self, model: Model, arrays: tuple[Any, ...]) -> list[np.ndarray]:
         pairs = zip(self.inputs, arrays, strict=True)
-        given = [model.checked_q(x) if name == "q" else model.checked(x, model.nv, name) for name, x in pairs]
+        sizes = partial(self.size, model)
+        given = [model.checked_q(x) if name == "q" else model.checked(x, sizes(name), name) for name, x in pairs]
         leading_axes(dict(zip(self.inputs, given, strict=True)))
         return given
 
@@ -136,7 +143,7 @@ class Recorded:
         """The instructions of one state and, for many joints, the loops that follow them; TooLong where there are more
         than `most`."""
         tape = Tape() if most is None else ShortTape(most)
-        given = [tape.inputs((model.nq if name == "q" else model.nv,)) for name in self.inputs]
+        given = [tape.inputs((self.size(model, name),)) for name in self.inputs]
         made, loops = self.function(model, *given), None
         if isinstance(made, Unsolved) and model.nv > SOLVED:
             values, loops = made.record()
@@ -147,7 +154,7 @@ class Recorded:
 
     def signature(self, model: Model) -> Signature:
         """The rows of the inputs and the shapes of the outputs."""
-        rows = tuple(model.nq if x == "q" else model.nv for x in self.inputs)
+        rows = tuple(self.size(model, x) for x in self.inputs)
         return Signature(rows, self.shapes(model), units_of(model, self.inputs.index("q")))
 
     def known_kernel(self, model: Model) -> Kernel | None:

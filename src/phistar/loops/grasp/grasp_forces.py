@@ -9,7 +9,7 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.backends.traces.solve import solve
 from phistar.errors import ShapeError
-from phistar.loops.grasp.holding import Grasp, Hold, shift_motion
+from phistar.loops.grasp.holding import FORCES, CompiledFunction, Grasp, Hold, call_compiled, shift_motion
 from phistar.short_repr import short_repr
 from phistar.spatial import times, transposed
 
@@ -54,18 +54,26 @@ def internal_forces(grasp: Grasp, q: Any, forces: Any) -> Array:
 
     Forces are [moment; force], world axes at the contact frames, as `grasp_dynamics` and `constraint_forces` give them.
     """
-    given, count, shifts = grasp.model.checked(forces, 6, "forces"), len(grasp.loops), _seats(grasp, q)
+    given, count = grasp.model.checked(forces, 6, "forces"), len(grasp.loops)
     if given.shape[-2:] != (count, 6):
         raise ShapeError(f"The contact forces have shape {given.shape}; this grasp needs (…, {count}, 6).")
     try:
-        np.broadcast_shapes(given.shape[:-2], shifts.shape[:-3])
+        np.broadcast_shapes(given.shape[:-2], np.shape(q)[:-1])
     except ValueError:
         raise ShapeError(
             f"The leading axes of the forces {given.shape} and of q {np.shape(q)} do not broadcast."
         ) from None
+    return call_compiled(grasp, SQUEEZE, q, given.reshape(*given.shape[:-2], 6 * count))[0]
+
+
+def _squeezing(grasp: Grasp, q: np.ndarray, forces: np.ndarray) -> tuple[np.ndarray]:
+    given, shifts = forces.reshape(*forces.shape[:-1], len(grasp.loops), 6), _seats(grasp, q)
     total = np.sum(times(transposed(shifts), given), axis=-2)
     square = np.sum(np.matmul(transposed(shifts), shifts), axis=-3)
-    return given - times(shifts, solve(square, total[..., None])[..., None, :, 0])
+    return (given - times(shifts, solve(square, total[..., None])[..., None, :, 0]),)
+
+
+SQUEEZE = CompiledFunction("internal forces of a grasp", ("q", FORCES), (FORCES,), _squeezing)
 
 
 def wrenches_at_object(grasp: Grasp, q: Any, forces: np.ndarray) -> Array:

@@ -240,7 +240,7 @@ def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
 
     Compiled, unless the arms are too long to be written out; traced numbers, one state, are taken too.
     """
-    made = GraspMotion(*_call_compiled(grasp, MOTION, q, v, tau))
+    made = GraspMotion(*call_compiled(grasp, MOTION, q, v, tau))
     return made if is_traced(made.acceleration) else made._replace(rank=np.nan_to_num(made.rank).astype(int))
 
 
@@ -282,7 +282,7 @@ def effective_inertia(grasp: Grasp, q: Any) -> np.ndarray:
 
     NaN where they lock it: it is infinite there.
     """
-    return _call_compiled(grasp, INERTIA, q)[0]
+    return call_compiled(grasp, INERTIA, q)[0]
 
 
 def _inertia(grasp: Grasp, q: np.ndarray) -> tuple[np.ndarray]:
@@ -298,8 +298,9 @@ def _inertia(grasp: Grasp, q: np.ndarray) -> tuple[np.ndarray]:
     return (solve_above(compliance, np.eye(6), size * np.ones(6)),)
 
 
-class _Compiled(NamedTuple):
-    """A function of a grasp: its name, its vectors, what it gives, and the function of (grasp, arrays…)."""
+class CompiledFunction(NamedTuple):
+    """A function of a grasp: its name, its vectors, what it gives, and the function of (grasp, arrays…). `forces` are
+    (…, 6l), those of all contacts."""
 
     name: str
     inputs: tuple[str, ...]
@@ -307,16 +308,18 @@ class _Compiled(NamedTuple):
     function: Callable[..., tuple[np.ndarray, ...]]
 
 
-MOTION = _Compiled("grasp dynamics", ("q", "v", "tau"), GraspMotion._fields, _motion)
-INERTIA = _Compiled("inertia of a held object", ("q",), ("inertia",), _inertia)
+MOTION = CompiledFunction("grasp dynamics", ("q", "v", "tau"), GraspMotion._fields, _motion)
+INERTIA = CompiledFunction("inertia of a held object", ("q",), ("inertia",), _inertia)
+FORCES = "forces"
 
 
-def _call_compiled(grasp: Grasp, what: _Compiled, *arrays: Any) -> tuple[Any, ...]:
+def call_compiled(grasp: Grasp, what: CompiledFunction, *arrays: Any) -> tuple[Any, ...]:
     """Call a function of a grasp: its kernel where the arms are short, else on arrays."""
     model = grasp.model
-    pairs = zip(what.inputs, arrays, strict=True)
-    given = [model.checked_q(x) if name == "q" else model.checked(x, model.nv, name) for name, x in pairs]
     recorded = model.kept((what.name, grasp.object, grasp.contacts), lambda: _record(grasp, what))
+    pairs = zip(what.inputs, arrays, strict=True)
+    sizes = {name: recorded.size(model, name) for name in what.inputs}
+    given = [model.checked_q(x) if name == "q" else model.checked(x, sizes[name], name) for name, x in pairs]
     if is_traced(*given) or not recorded.is_written(model, 8 * len(grasp.loops)):
         return what.function(grasp, *given)
     with np.errstate(invalid="ignore", divide="ignore"):  # a NaN spoils its own row
@@ -324,16 +327,20 @@ def _call_compiled(grasp: Grasp, what: _Compiled, *arrays: Any) -> tuple[Any, ..
     return made if len(what.outputs) > 1 else (made,)
 
 
-def _record(grasp: Grasp, what: _Compiled) -> Recorded:
-    shapes = {"acceleration": (grasp.model.nv,), "object": (6,), "forces": (len(grasp.loops), 6)}
+def _record(grasp: Grasp, what: CompiledFunction) -> Recorded:
+    shapes = {"acceleration": (grasp.model.nv,), "object": (6,), FORCES: (len(grasp.loops), 6)}
     shapes |= dict.fromkeys(("rank", "condition"), ())
 
     def of_model(_: Model, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         return what.function(grasp, *arrays)
 
-    name = f"{what.name}: {grasp.object} held by {grasp.contacts}"
     return Recorded(
-        name, what.inputs, what.outputs, of_model, lambda _: tuple(shapes.get(x, (6, 6)) for x in what.outputs)
+        f"{what.name}: {grasp.object} held by {grasp.contacts}",
+        what.inputs,
+        what.outputs,
+        of_model,
+        lambda _: tuple(shapes.get(x, (6, 6)) for x in what.outputs),
+        rows=((FORCES, 6 * len(grasp.loops)),),
     )
 
 
