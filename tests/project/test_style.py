@@ -2,6 +2,7 @@
 folder."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -56,3 +57,33 @@ def test_no_two_modules_share_a_name():
     """People find files by name."""
     names = Counter(path.name for path in SOURCES if path.name != "__init__.py")
     assert [name for name, count in names.items() if count > 1] == []
+
+
+OF_THE_FIELD = "embed|feed|need|coloured|whitened|decorrelated|recovered|diagonalized|gathered|traced|transposed|signed"
+"""Verbs that look like a participle; and signals after a filter, forces summed towards the base, arrays."""
+IRREGULAR = (
+    "made|kept|held|given|taken|found|known|seen|shown|drawn|written|built|sent|left|met|worn|torn|chosen|frozen|broken"
+    "|driven|beaten|hidden|grown|thrown|done|gone|begun|won|said|paid|laid|told|sold|felt|dealt|meant|swept|brought"
+    "|caught|thought|fought|stood|understood|heard"
+)
+PARTICIPLE = re.compile(f"_*(?!(?:{OF_THE_FIELD})$)(?:[a-z]+ed|{IRREGULAR})")
+
+
+def test_functions_are_named_by_what_they_do():
+    """By a verb, or by what they return; `made(…)` and `_placed(…)` tell a reader neither. Public methods may be the
+    participle: `pose.inverted()` is a changed copy of the pose."""
+    assert [name for path in SOURCES for name in _bare_participles(ast.parse(path.read_text()))] == []
+
+
+def _bare_participles(tree):
+    public_methods = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for part in node.body
+        if isinstance(part, ast.FunctionDef) and not part.name.startswith("_")
+    }
+    for node in ast.walk(tree):
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and id(node) not in public_methods
+        if is_function and PARTICIPLE.fullmatch(node.name):
+            yield node.name

@@ -53,4 +53,4 @@ def test_a_class_that_is_no_part_of_a_model_is_refused():
     from phistar.sim.scenes.run_model import _check_classes
 
     with pytest.raises(FileError, match="holds a"):
-        _check_classes({"class": "phistar.loops.embedding:embedded", "named": {"class": "phistar.loops.forward:x"}})
+        _check_classes({"class": "phistar.loops.embedding:embed", "named": {"class": "phistar.loops.forward:x"}})

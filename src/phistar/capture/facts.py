@@ -141,7 +141,7 @@ def _numbers(
         "least_push": _least([push / share for push, share in zip(pushes, _each(shares), strict=True)]),
         "greatest_load": _greatest(loads),
         "greatest_tip": _greatest(_each(tips)),
-        "slip": known[9] * _greatest([_moved(grips, held, body, i) for i in range(hands)]),
+        "slip": known[9] * _greatest([_slip(grips, held, body, i) for i in range(hands)]),
         **dict(zip(("planned", "attempts", "time_to_start", "turn_doubt", "place_doubt"), known[:5], strict=True)),
         **dict(zip(("surprise", "path_left"), known[5:7], strict=True)),
         "object_speed": gone,
@@ -151,7 +151,7 @@ def _numbers(
     return [measured, tips, *on, *(of_all[name] for name in OF_ALL)]
 
 
-def _moved(grips: Any, held: Any, body: Any, hand: int) -> Any:
+def _slip(grips: Any, held: Any, body: Any, hand: int) -> Any:
     """How far a hand has moved along the object since it took it, m, as it is seen."""
     back = np.swapaxes(body[:9].reshape(3, 3), 0, 1)
     now = np.matmul(back, grips[12 * hand + 9 : 12 * hand + 12] - body[9:12])

@@ -85,18 +85,18 @@ def _lifting(mpmath: Any) -> Any:
         def sqrt(self) -> Any:
             return mpmath.sqrt(self)
 
-    def closed(operation: str, swapped: bool) -> Any:
-        def applied(self: Any, *others: Any) -> Any:
+    def close(operation: str, swapped: bool) -> Any:
+        def apply(self: Any, *others: Any) -> Any:
             pair = (mpmath.mpf(others[0]), self) if swapped else (self, *others)
             found = getattr(mpmath.mpf, operation)(*pair)
             return found if found is NotImplemented else Digits(found)
 
-        return applied
+        return apply
 
     for name in ("neg", "abs", "add", "sub", "mul", "truediv"):  # whose results would be mpmath's own class again
-        setattr(Digits, f"__{name}__", closed(f"__{name}__", False))
+        setattr(Digits, f"__{name}__", close(f"__{name}__", False))
     for name in ("add", "sub", "mul", "truediv"):
-        setattr(Digits, f"__r{name}__", closed(f"__{name}__", True))
+        setattr(Digits, f"__r{name}__", close(f"__{name}__", True))
 
     def lift(array: np.ndarray) -> np.ndarray:
         result = np.empty(array.shape, dtype=object)

@@ -137,13 +137,13 @@ def _smoother(
         "accelerations": _joints(links, rates),
         "innovations": _joints(links, [step["e⁻"] for step in steps]),
         "residuals": _joints(links, [step["e⁺"] for step in steps]),
-        "predicted_states": _stacked([step["z"] for step in steps], wide, 1)[..., 0],
-        "states": _stacked(states, wide, 1)[..., 0],
-        "costates": _stacked(costates, wide, 1)[..., 0],
-        "gains": _stacked([step["G"] for step in steps], wide, freedoms),
-        "inertias": _stacked(squares[0], wide, wide),
-        "updated_inertias": _stacked(squares[1], wide, wide),
-        "joint_inertias": _stacked([step["D"] for step in steps], freedoms, freedoms),
+        "predicted_states": _stack([step["z"] for step in steps], wide, 1)[..., 0],
+        "states": _stack(states, wide, 1)[..., 0],
+        "costates": _stack(costates, wide, 1)[..., 0],
+        "gains": _stack([step["G"] for step in steps], wide, freedoms),
+        "inertias": _stack(squares[0], wide, wide),
+        "updated_inertias": _stack(squares[1], wide, wide),
+        "joint_inertias": _stack([step["D"] for step in steps], freedoms, freedoms),
     }
 
 
@@ -154,7 +154,7 @@ def _joints(links: Mechanism, blocks: list[np.ndarray]) -> np.ndarray:
     return result
 
 
-def _stacked(blocks: list[np.ndarray], rows: int, columns: int) -> np.ndarray:
+def _stack(blocks: list[np.ndarray], rows: int, columns: int) -> np.ndarray:
     """A block a link, (…, n, rows, columns), with zeros where another link is wider or has more rates."""
     result = np.zeros((*blocks[0].shape[:-2], len(blocks), rows, columns))
     for k, block in enumerate(blocks):

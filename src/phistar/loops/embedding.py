@@ -263,7 +263,7 @@ class Embedding(Value):
         return _assemble_groups(self.closed, self.groups, self.closed.random(rng, shape))
 
 
-def embedded(model: Model, independent: Sequence[str] | None = None, q: Any = None, null_space: bool = False) -> Model:
+def embed(model: Model, independent: Sequence[str] | None = None, q: Any = None, null_space: bool = False) -> Model:
     """The same mechanism in independent rates; see Model.embedded."""
     if model.embedding is not None or not model.loops:
         return model

@@ -336,7 +336,7 @@ class Model(Value):
         free at q: they hold where no choice of joints does.
         """
         made = import_module("phistar.loops.embedding")  # loops are made of dynamics, which come after models
-        return made.embedded(self, independent, q, null_space)
+        return made.embed(self, independent, q, null_space)
 
     def with_loop(self, name: str, frame_a: str, frame_b: str | None, joint: JointKind | CutKind) -> "Model":
         """The same mechanism with one more loop, as `ModelBuilder.loop` closes it.

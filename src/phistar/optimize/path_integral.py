@@ -119,21 +119,21 @@ class SampledMotions:
         factors = np.diag(root) if diagonal else root[np.tril_indices(len(root))]
         terminal = problem.terminal_kernel.parameters(1)[0]
         given = np.concatenate([self.parameters, terminal, problem.low, problem.high, factors])
-        kernel = self._diagonal if diagonal else self._correlated
+        kernel = self._diagonal_kernel if diagonal else self._correlated_kernel
         return spread(kernel, (start, problem.times, mean.reshape(-1), noise, given), [(2 * GROUP,)])
 
     @cached_property
-    def _diagonal(self) -> Callable[..., Any]:
+    def _diagonal_kernel(self) -> Callable[..., Any]:
         return self._noisy_kernel(diagonal=True)
 
     @cached_property
-    def _correlated(self) -> Callable[..., Any]:
+    def _correlated_kernel(self) -> Callable[..., Any]:
         return self._noisy_kernel(diagonal=False)
 
     def _noisy_kernel(self, diagonal: bool) -> Callable[..., Any]:
         """(first state, times, mean controls, noise, parameters) → costs."""
         target, problem = host(), self.problem
-        about = problem.model.key, problem.actuation.tobytes(), problem.passive, problem.bounded
+        about = problem.model.key, problem.actuation.tobytes(), problem.passive, problem.is_bounded
         traces = problem.running_kernel.trace, problem.terminal_kernel.trace
 
         def source() -> Source:
@@ -158,7 +158,7 @@ class SampledMotions:
             root = np.zeros((nu, nu), dtype=object)
             root[rows, columns] = np.asarray(factors)
             u = mean + sign * np.matmul(traced(root), z)
-            if problem.bounded:
+            if problem.is_bounded:
                 u = np.minimum(np.maximum(u, low), high)
             q, _, v = trials.split(x)
             cost = problem.running_kernel.record(q, v, u, running)
