@@ -251,11 +251,16 @@ def is_written(name: str, model: Model, vectors: int, operations: Callable[[int]
 
 def choose_closing(model: Model, counts: Mapping[str, Callable[[int], tuple[int, int] | None]]) -> Choice:
     """Choose how closures are eliminated: `counts` gives each method's operations for a mechanism, and how many of them
-    are straight-line code, or None where there are more than it is told: it would not be the fastest."""
+    are straight-line code, or None where there are more than it is told: it would not be the fastest. `AT_FRAMES`
+    is counted only where no single kernel compiles within the budget: between kernels called one after the other an
+    operation takes three times as long, and there never is but a third as many; to count its many forms takes seconds.
+    """
 
     def decide() -> Choice:
         made = list[Candidate]()
         for schedule, count in counts.items():
+            if schedule == AT_FRAMES and any(x.seconds <= budget() for x in made):
+                continue
             counted = count(_most_closing(schedule, made))
             if counted is not None:
                 plain = _candidate(schedule, Tally(counted[0]), model.nv)

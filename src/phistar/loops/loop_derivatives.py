@@ -11,7 +11,6 @@ the joints between them alone: recorded for each loop by itself and differentiat
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,10 +24,13 @@ from phistar.loops.closure import closures, loop_frames, loop_slices, row_count
 from phistar.loops.effective import generalized_inverse
 from phistar.loops.equations import equations, frame_acceleration
 from phistar.loops.forward import solved_motion
-from phistar.model import Model
-from phistar.model.parts import Body, CoupledJoints, Frame, Loop
+from phistar.model import Model, Revolute
+from phistar.model.parts import Body, CoupledJoints, Frame, Joint, Loop
 from phistar.recording import record
 from phistar.spatial.inertia import MASSLESS
+from phistar.spatial.pose import Pose
+
+HINGE = Revolute(axis=(0.0, 0.0, 1.0))
 
 
 def closed_derivatives(
@@ -101,15 +103,17 @@ def _loop_slopes(model: Model, loop: Loop | CoupledJoints, bodies: list[int]) ->
 
 
 def _alone(model: Model, loop: Loop | CoupledJoints, bodies: list[int]) -> Model:
-    """The mechanism of one closure's joints, on what carries them all as though it were the world."""
+    """The mechanism of one closure's joints, on what carries them all as though it were the world. A coupling asks for
+    coordinates alone: its joints are hinges side by side, so that couplings of all joints share their code."""
     number, made, nq, nv = {k: i for i, k in enumerate(bodies)}, list[Body](), 0, 0
+    coupled = isinstance(loop, CoupledJoints)
     for i, k in enumerate(bodies):
-        body, kind = model.bodies[k], model.joints[k].kind
-        own = slice(nq, nq + kind.nq), slice(nv, nv + kind.nv)
-        joint = replace(body.joint, name=f"joint{i}", body=i, q_slice=own[0], v_slice=own[1])
-        made.append(Body(f"link{i}", number.get(body.parent, -1), joint, body.placement, MASSLESS))
+        body, kind = model.bodies[k], HINGE if coupled else model.joints[k].kind
+        joint = Joint(f"joint{i}", kind, i, slice(nq, nq + kind.nq), slice(nv, nv + kind.nv))
+        parent, placement = (-1, Pose()) if coupled else (number.get(body.parent, -1), body.placement)
+        made.append(Body(f"link{i}", parent, joint, placement, MASSLESS))
         nq, nv = nq + kind.nq, nv + kind.nv
-    if isinstance(loop, CoupledJoints):
+    if coupled:
         ends = [f"joint{number[model.joint(x).body]}" if x is not None else None for x in (loop.joint_a, loop.joint_b)]
         return Model("loop", tuple(made), (), (CoupledJoints("loop", ends[0] or "", ends[1], loop.joint),))
     ends = [model.frame(end) for end in (loop.frame_a, loop.frame_b)]
