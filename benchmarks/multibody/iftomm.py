@@ -4,12 +4,15 @@ The library: M. González, D. Dopico, U. Lugrís, J. Cuadrado, "A benchmarking s
 Multibody System Dynamics 16 (2006) 179-190. Its measures are the drift of the mechanical energy and the distance of a
 point from the reference motion. Andrews' mechanism is also in the test set for IVP solvers (F. Mazzia, C. Magherini,
 University of Bari, release 2.4), whose parameters and reference solution at t = 0.03 s are used here.
+
+`python benchmarks/multibody/iftomm.py` prints A01 and A04, by multipliers and in independent rates; all problems are
+in `benchmarks/loops.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +46,12 @@ class Problem:
             "condition": float(np.max(run.loop_condition, initial=1.0)),
         }
         return run, figures | self.measure(run)
+
+    def in_independent_rates(self) -> Problem:
+        """The same with the mechanism's loops embedded."""
+        made = self.model.embedded(q=self.q0)
+        rates = made.embedding.independent_rates(self.v0)
+        return replace(self, name=f"{self.name} in independent rates", model=made, v0=rates)
 
 
 def rod(length: float, mass: float = 1.0, section: float = 0.0) -> ps.Inertia:
@@ -155,3 +164,9 @@ def governor() -> Problem:
 
     run_model = b.build()
     return Problem(b.name, run_model, np.zeros(4), np.array([2 * np.pi, 0, 0, 0]), 10.0, measure)
+
+
+if __name__ == "__main__":
+    for problem in (pendulum(), bricard()):
+        for each in (problem, problem.in_independent_rates()):
+            print(each.name, {name: f"{value:.2g}" for name, value in each.run()[1].items()}, flush=True)
