@@ -1,13 +1,14 @@
 """The table of captures: many runs of every cell, kept in a file that the next call goes on from.
 
     python tools/capture_cells.py                             20 runs of every cell, as far as they are not there yet
-    python tools/capture_cells.py --runs 200 --only puma      200 of the cells whose names begin so
+    python tools/capture_cells.py --runs 200 --only puma ur5  200 of the cells whose names begin so
     python tools/capture_cells.py --runs 0                    the table of what is there
     python tools/capture_cells.py --scenes FOLDER             the scenes: phistar run FOLDER/CELL.toml --seed S
 
-A run takes 0.5 to 3 s of a core. They are made in campaigns of 20, each with a seed of its own, and written down one by
-one in docs/simulation/captures.json with the commit that made them. How often each cell was captured is asked for in
-`ASKED`; a capture whose greatest contact force is above the cell's limit is none.
+A run takes 0.5 to 3 s of a core. They are made in campaigns of 20, each with a seed of its own, cell after cell and
+then all over again, and written down one by one in docs/simulation/captures.json with the commit that made them. How
+often each cell was captured is asked for in `ASKED`; a capture whose greatest contact force is above the cell's limit
+is none.
 """
 
 import argparse
@@ -124,6 +125,18 @@ def noted(block: dict[str, Any], row: Mapping[str, Any]) -> None:
     block["core_times"].append(round(row.get("core_time") or 0.0, 2))
 
 
+def run_in_turn(names: Sequence[str], runs: int, kept: Path, scenes: Path, commit: str) -> None:
+    """Make the runs that cells lack, a block of each in turn, so that every cell has some early."""
+    refused: set[str] = set()
+    for so_far in (*range(BLOCK, runs, BLOCK), runs):
+        for name in (each for each in names if each not in refused):
+            try:
+                run(name, so_far, kept, scenes, commit)
+            except PhistarError as error:
+                refused.add(name)
+                print(f"{name}: {error}", file=sys.stderr, flush=True)
+
+
 def run(name: str, runs: int, kept: Path, scenes: Path, commit: str) -> None:
     """Make the runs that a cell lacks."""
     path, blocks = write_scene(name, scenes), read_blocks(kept)
@@ -206,20 +219,16 @@ def commit_of(root: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20, help="of every cell, with those that are there")
-    parser.add_argument("--only", default="", help="cells whose names begin so")
+    parser.add_argument("--only", nargs="+", default=[""], help="cells whose names begin so")
     parser.add_argument("--kept", type=Path, default=KEPT, help="the file of results")
     parser.add_argument("--scenes", type=Path, help="write the scene files to this folder, and run nothing")
     given = parser.parse_args()
-    names = [name for name in CELLS if name.startswith(given.only)]
+    names = [name for name in CELLS if name.startswith(tuple(given.only))]
     if given.scenes:
         print(*(write_scene(name, given.scenes) for name in names), sep="\n")
         return
     with tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            try:
-                run(name, given.runs, given.kept, Path(folder), commit_of(ROOT))
-            except PhistarError as error:
-                print(f"{name}: {error}", file=sys.stderr, flush=True)
+        run_in_turn(names, given.runs, given.kept, Path(folder), commit_of(ROOT))
     print(table(read_blocks(given.kept), names), end="")
 
 
