@@ -182,7 +182,7 @@ def forward_dynamics_second_derivatives(model: Model, q: Any, v: Any, tau: Any) 
     given = model.checked_q(q), model.checked(v, model.nv, "v"), model.checked(tau, model.nv, "tau")
     batch = leading_axes(dict(zip(("q", "v", "tau"), given, strict=True)))
     rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in given]
-    solved = solved_of(model)
+    solved = solved_tensors_of(model)
     values = {name: np.empty((len(rows[0]), len(places))) for name, places in solved.outputs.items()}
     for at in range(0, len(rows[0]), CHUNK):
         q, v, tau = (x[at : at + CHUNK] for x in rows)
@@ -221,13 +221,13 @@ def tensors_of(model: Model) -> TensorKernel:
     return model.kept(inverse_dynamics_second_derivatives.slot(), lambda: _tensors(model))
 
 
-def solved_of(model: Model) -> SolvedTensors:
-    """What makes the second derivatives of forward dynamics of those."""
+def solved_tensors_of(model: Model) -> SolvedTensors:
+    """The rule by which second derivatives of inverse dynamics give those of forward dynamics; kept on the model."""
     name = f"{inverse_dynamics_second_derivatives.slot()} solved"
     return model.kept(name, lambda: SolvedTensors(model.nv, dict(tensors_of(model).places), _falling(model)))
 
 
-def contracted_of(model: Model) -> Any:
+def contracted_tensors(model: Model) -> Any:
     """Σᵢ wᵢ ∂²τᵢ: function(q, v, a, w) gives ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂a∂q, (…, nv, nv) each; of long robots by
     products in O(n)."""
 

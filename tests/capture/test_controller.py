@@ -12,7 +12,7 @@ import pytest
 import phistar as ps
 from phistar.capture import Arms, from_scene
 from phistar.capture.facts import fact_names
-from phistar.capture.paths import seen_from
+from phistar.capture.paths import grip_poses_in
 from phistar.capture.settings import GAINS, Settings, stable_gains
 from phistar.control.control_law import pose_row
 from phistar.errors import FileError
@@ -68,7 +68,7 @@ def grips_seen(controller, memory, sensed):
     arms = controller.arms
     q = arms.configuration(arms.angles_sensed(sensed))
     rows = [pose_row(ps.forward_kinematics(arms.model, q, hand.grip)) for hand in arms.hands]
-    return seen_from(memory.object, np.concatenate(rows))
+    return grip_poses_in(memory.object, np.concatenate(rows))
 
 
 def driven(controller, memory, t, sensed, seconds):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from phistar.capture.facts import OF_ALL, Facts, fact_names
-from phistar.capture.paths import seen_from
+from phistar.capture.paths import grip_poses_in
 from phistar.capture.phase_law import PER_HAND
 from phistar.control.supervisor import State
 from phistar.spatial.rotations import exp
@@ -49,7 +49,7 @@ def test_the_facts_are_what_their_names_say(arms, phase):
     own = {name: measured[i : len(PER_HAND) * len(arms.hands) : len(PER_HAND)] for i, name in enumerate(PER_HAND)}
     on, counts = [sum(each) for each in memory.touching], [len(hand.fingers) for hand in arms.hands]
     pushes = [tip.min() if hand.jaw else push for hand, tip, push in zip(arms.hands, tips, own["push"], strict=True)]
-    moved = seen_from(memory.object, grips)[:, :3, 3] - memory.held[:, :3, 3]
+    moved = grip_poses_in(memory.object, grips)[:, :3, 3] - memory.held[:, :3, 3]
     wanted = {
         **{name: own[name].max() for name in ("position_error", "angle_error", "speed")},
         "touching": sum(on),

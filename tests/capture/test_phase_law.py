@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.capture.paths import between, carry_frame, fading, leading_out, quintic, reference, seen_from
+from phistar.capture.paths import between, carry_frame, fading, grip_poses_in, leading_out, quintic, reference
 from phistar.capture.phase_law import compiled_law, measured_names
 from phistar.capture.robot import Arms
 from phistar.control.control_law import pose_error, pose_row
@@ -70,7 +70,7 @@ def some_paths(case):
     grips = np.concatenate(
         [pose_row(ps.forward_kinematics(case.arms.model, case.q, hand.grip)) for hand in case.arms.hands]
     )
-    starts = seen_from(carrier, grips)
+    starts = grip_poses_in(carrier, grips)
     goals = starts.copy()
     goals[:, :3, 3] += 0.05 * rng.standard_normal((2, 3))
     goals[:, :3, :3] = goals[:, :3, :3] @ exp(0.1 * rng.standard_normal((2, 3)))

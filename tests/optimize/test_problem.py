@@ -10,7 +10,7 @@ from scipy.optimize import approx_fprime
 import phistar as ps
 from phistar.optimize.quadratic import CostKernel
 from phistar.optimize.transition import Transition
-from phistar.second_derivatives import _products, contracted_of
+from phistar.second_derivatives import _products, contracted_tensors
 from phistar.steps.sweep import RiccatiSweep
 
 o = ps.optimize
@@ -362,7 +362,7 @@ def test_second_derivatives_of_free_bases_are_by_the_tangent_of_their_pose():
 def test_products_of_long_robots_and_one_kernel_agree():
     model, rng = ps.load("puma560"), np.random.default_rng(4)
     q, (v, a, w) = model.random(rng), rng.normal(size=(3, model.nv))
-    for one, other in zip(contracted_of(model)(q, v, a, w), _products(model, q, v, a, w), strict=True):
+    for one, other in zip(contracted_tensors(model)(q, v, a, w), _products(model, q, v, a, w), strict=True):
         assert np.allclose(one, other, rtol=0, atol=1e-11 * max(np.abs(other).max(), 1.0))
 
 

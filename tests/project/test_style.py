@@ -59,19 +59,20 @@ def test_no_two_modules_share_a_name():
     assert [name for name, count in names.items() if count > 1] == []
 
 
-OF_THE_FIELD = "embed|feed|need|coloured|whitened|decorrelated|recovered|diagonalized|gathered|traced|transposed|signed"
-"""Verbs that look like a participle; and signals after a filter, forces summed towards the base, arrays."""
+OF_THE_FIELD = "embed|feed|need|seed|coloured|whitened|decorrelated|recovered|diagonalized|gathered|traced|transposed"
+"""Verbs and a noun that look like a participle; and signals after a filter, forces summed towards the base, arrays."""
 IRREGULAR = (
     "made|kept|held|given|taken|found|known|seen|shown|drawn|written|built|sent|left|met|worn|torn|chosen|frozen|broken"
     "|driven|beaten|hidden|grown|thrown|done|gone|begun|won|said|paid|laid|told|sold|felt|dealt|meant|swept|brought"
     "|caught|thought|fought|stood|understood|heard"
 )
-PARTICIPLE = re.compile(f"_*(?!(?:{OF_THE_FIELD})$)(?:[a-z]+ed|{IRREGULAR})")
+ADVERBS = "again|apart|at|away|before|behind|beside|by|for|from|in|into|of|off|on|out|over|to|together|up|with|within"
+PARTICIPLE = re.compile(f"_*(?!(?:{OF_THE_FIELD})(?:_|$))(?:[a-z]+ed|{IRREGULAR})(?:_(?:{ADVERBS})(?:_.*)?)?")
 
 
 def test_functions_are_named_by_what_they_do():
-    """By a verb, or by what they return; `made(…)` and `_placed(…)` tell a reader neither. Public methods may be the
-    participle: `pose.inverted()` is a changed copy of the pose."""
+    """By a verb, or by what they return; `made(…)`, `_placed(…)` and `held_by(…)` tell a reader neither. Public methods
+    may be the participle: `pose.inverted()` is a changed copy of the pose."""
     assert [name for path in SOURCES for name in _bare_participles(ast.parse(path.read_text()))] == []
 
 

@@ -21,7 +21,7 @@ from phistar.backends.links.concise import (
 )
 from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.rigid import RigidLinks
-from phistar.backends.links.values import has_rotors, in_small_moves, links_at, mirror_upper, placed_at
+from phistar.backends.links.values import has_rotors, in_small_moves, links_at, mirror_upper, with_translations
 from phistar.backends.machine import cache as stored
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
@@ -266,7 +266,7 @@ def record_statements(wanted: Statements, most: int | None = None) -> Recording:
     if "placement" in wanted.parameters:
         names.append("placement")
         arrays["placement"] = tape.inputs((3 * (len(model.bodies) + len(wanted.frames)),))
-        links = placed_at(links, arrays["placement"].reshape(-1, 3))
+        links = with_translations(links, arrays["placement"].reshape(-1, 3))
     links = in_small_moves(links)
     if concise:
         links = replace(links, inertias=grouped_inertias(model))

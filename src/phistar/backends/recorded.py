@@ -128,10 +128,10 @@ class Recorded:
 
     def operations_within(self, model: Model, most: int) -> int | None:
         """Operations of one state, or None where there are more instructions than said."""
-        counted = self._counted_within(model, most)
+        counted = self._count_within(model, most)
         return None if counted is None else counted[0]
 
-    def _counted_within(self, model: Model, most: int | None) -> tuple[int, int] | None:
+    def _count_within(self, model: Model, most: int | None) -> tuple[int, int] | None:
         """The same, and the operations of the loops that follow."""
         with unless_too_long():
             trace, loops = self.trace(model, most)
@@ -231,7 +231,7 @@ class _TableCounts:
         return None if found is None else Tally(found.operations())
 
     def count_written_out(self, most: int | None, hopeless: float) -> Tally | None:
-        found = self.recorded._counted_within(self.model, most)
+        found = self.recorded._count_within(self.model, most)
         return None if found is None else Tally(*found)
 
 

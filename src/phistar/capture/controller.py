@@ -15,7 +15,7 @@ from phistar.capture import candidates, estimate
 from phistar.capture.capture_roles import KEYS, CaptureLayout
 from phistar.capture.estimate import UNTOUCHED
 from phistar.capture.facts import HOLDING, Facts, fact_names, touching_now
-from phistar.capture.jaw_moves import finger_rows, open_jaws, pressed_on, touching_poses
+from phistar.capture.jaw_moves import finger_rows, open_jaws, press_on, touching_poses
 from phistar.capture.memory import Memory, first_memory
 from phistar.capture.paths import (
     AT_END,
@@ -24,10 +24,10 @@ from phistar.capture.paths import (
     between,
     coast_carrier,
     fading,
+    grip_poses_in,
     leading_out,
     outward,
     quintic,
-    seen_from,
 )
 from phistar.capture.phase_law import LawRows, compiled_law
 from phistar.capture.planner import Plan, Planner, Sighting
@@ -132,7 +132,7 @@ class CaptureController:
         if phase in WATCHING:
             memory = self._plan(memory, t, sensed)
         if phase == "contact":
-            memory = pressed_on(self.arms, memory, sensed, self.period)
+            memory = press_on(self.arms, memory, sensed, self.period)
         elif phase not in HOLDING:
             memory = open_jaws(memory, self.period)
         elapsed = t - memory.decision.since
@@ -270,13 +270,13 @@ class CaptureController:
             still = _resting_at(self.arms.angles_sensed(sensed))
             return memory._replace(way=still, lasting=1.0, plan=None, asked=-1.0)
         if phase in ("regroup", "retreat"):
-            memory = _given_up(memory) if plan is not None else memory
+            memory = _give_up(memory) if plan is not None else memory
             way = np.concatenate([self.arms.angles_sensed(sensed), memory.home, np.zeros(len(memory.home))])
             return memory._replace(way=way, lasting=settings.retreat_time)
         if phase == "back_off":
-            starts = seen_from(memory.object, grips)
+            starts = grip_poses_in(memory.object, grips)
             still = np.concatenate([memory.object[:12], np.zeros(6)])  # turning with it could take joints to limits
-            memory, goals = _given_up(memory)._replace(carrier=still), outward(starts, settings.back_off)
+            memory, goals = _give_up(memory)._replace(carrier=still), outward(starts, settings.back_off)
             return _on(memory, starts, goals, settings.back_off_time)
         if phase == "hold":
             return memory._replace(carrier=coast_carrier(memory.carrier, fading(elapsed, memory.pace.slowing)))
@@ -285,15 +285,15 @@ class CaptureController:
         if phase == "reach":
             way = np.concatenate([self.arms.angles_sensed(sensed), plan.q, plan.rates])
             return memory._replace(way=way, lasting=max(plan.arrival - t, 0.5))
-        return self._entered_at_the_object(memory, plan, elapsed, sensed, grips)
+        return self._enter_at_the_object(memory, plan, elapsed, sensed, grips)
 
-    def _entered_at_the_object(
+    def _enter_at_the_object(
         self, memory: Memory, plan: Plan, elapsed: float, sensed: Mapping[str, Any], grips: np.ndarray
     ) -> Memory:
         phase, pace, contact = memory.decision.phase, memory.pace, plan.contact.copy()
         contact[:, :3, 3] -= memory.center  # the object as it is followed is its mass centre
         if phase == "approach":
-            starts = seen_from(memory.object, grips)
+            starts = grip_poses_in(memory.object, grips)
             return _on(memory, starts, outward(contact, pace.standoff + self._ahead), pace.approach)
         if phase == "contact":
             starts = outward(contact, pace.standoff + self._ahead)
@@ -305,7 +305,7 @@ class CaptureController:
                 self._locate_by_touch(memory, plan, grips, sensed),
                 coast_carrier(memory.carrier, (elapsed, 1.0, 0.0)),
             )
-            places, now = seen_from(carrier, grips), seen_from(memory.object, grips)
+            places, now = grip_poses_in(carrier, grips), grip_poses_in(memory.object, grips)
             memory = memory._replace(carrier=estimate.in_base(carrier, self._base(sensed)), held=now)
             return _on(memory, places, places, pace.slowing + SETTLING)
         return memory
@@ -313,14 +313,14 @@ class CaptureController:
     def _locate_by_touch(self, memory: Memory, plan: Plan, grips: np.ndarray, sensed: Mapping[str, Any]) -> Memory:
         """Memory after the hands lie on their places, which tells where those are."""
         belief, spread, delay = FreeBody.of(memory.belief), unpack_covariance(memory.covariance), self.settings.delay
-        now = seen_from(estimate.move_center(memory.object, -memory.center), grips)
+        now = grip_poses_in(estimate.move_center(memory.object, -memory.center), grips)
         there = touching_poses(self.arms, plan.contact)
         after, spread, _ = update_by_touch(belief, spread, touching_poses(self.arms, now, sensed), there, TOUCH)
         state = estimate.as_carrier(after.later(np.array([delay])), memory.center)
         return memory._replace(belief=after.row, covariance=pack_covariance(spread), object=state)
 
 
-def _given_up(memory: Memory) -> Memory:
+def _give_up(memory: Memory) -> Memory:
     """Memory after a failed attempt."""
     faces = (memory.plan.faces,) if memory.plan is not None else ()
     return memory._replace(attempts=memory.attempts + 1, tried=memory.tried + faces, plan=None)

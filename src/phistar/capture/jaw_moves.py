@@ -23,7 +23,7 @@ def gaps_closed(hand: Hand, sensed: Mapping[str, Any]) -> np.ndarray:
     return hand.jaw.ways * (np.asarray(sensed[f"{hand.name}_jaw"])[:2] - hand.jaw.open)
 
 
-def pressed_on(arms: Arms, memory: Memory, sensed: Mapping[str, Any], step: float) -> Memory:
+def press_on(arms: Arms, memory: Memory, sensed: Mapping[str, Any], step: float) -> Memory:
     """Memory one sample later in the phase "contact": hands that do not touch yet close in; once all do, they squeeze.
     A rigid hand touches with its first finger; a jaw goes as deep as planned, and touches with both."""
     pace = memory.pace

@@ -101,8 +101,8 @@ def coast_carrier(carrier: np.ndarray, coast: Progress) -> np.ndarray:
     return np.concatenate([turn.reshape(9), place, twist])
 
 
-def seen_from(carrier: np.ndarray, grips: np.ndarray) -> np.ndarray:
-    """The poses (h, 4, 4) of grips (12 h,), in the frame of a carrier."""
+def grip_poses_in(carrier: np.ndarray, grips: np.ndarray) -> np.ndarray:
+    """Poses (h, 4, 4) of grips (12 h,) in the frame of a carrier."""
     rows = grips.reshape(-1, 12)
     back, poses = carrier[:9].reshape(3, 3).T, np.tile(np.eye(4), (len(rows), 1, 1))
     for pose, own in zip(poses, rows, strict=True):

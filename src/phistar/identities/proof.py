@@ -76,7 +76,7 @@ def _as_they_stand(left: Node, right: Node, symbols: Symbols, setting: Setting) 
 
 def _by_normal_forms(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
     """Both sides to the polynomial in which no rule applies."""
-    sides = [_written_out(side, symbols, setting) for side in (left, right)]
+    sides = [_write_out(side, symbols, setting) for side in (left, right)]
     return _join(left, right, sides, symbols, setting)
 
 
@@ -85,7 +85,7 @@ def _by_lemmas(left: Node, right: Node, symbols: Symbols, setting: Setting) -> l
     sides = []
     for side in (left, right):
         steps = as_written(side, symbols, setting, True)
-        steps += _written_out(_end(side, steps), symbols, setting)
+        steps += _write_out(_end(side, steps), symbols, setting)
         steps += _normal_inside(_end(side, steps), symbols, setting)
         sides.append(steps)
     return _join(left, right, sides, symbols, setting)
@@ -138,7 +138,7 @@ def _by_multiplying_back(left: Node, right: Node, symbols: Symbols, setting: Set
 # Definitions
 
 
-def _written_out(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
+def _write_out(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
     """Derivatives by the product rule, then physical quantities in operators, one after the other."""
     steps = by_product_rule(node, symbols, setting)
     node = _end(node, steps)

@@ -21,7 +21,7 @@ from phistar.model.check import check_robot
 from phistar.optimize.control_problem import Problem
 from phistar.optimize.transition import Transition
 from phistar.passive_forces import damping, spring_stiffness
-from phistar.second_derivatives import contracted_of
+from phistar.second_derivatives import contracted_tensors
 
 CHUNK = 32  # states: what is made of them stays in the caches
 
@@ -63,7 +63,7 @@ def _fill(model: Model, made: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.
     """The Hessians of some states, in place, whose entries are zero."""
     slopes = forward_dynamics_derivatives(model, q, v, tau)
     mu = np.matmul(slopes.dtau, -w[..., None])[..., 0]
-    by_qq, by_qv, by_vv, by_aq = contracted_of(model)(q, v, forward_dynamics(model, q, v, tau), mu)
+    by_qq, by_qv, by_vv, by_aq = contracted_tensors(model)(q, v, forward_dynamics(model, q, v, tau), mu)
     nv, turned = model.nv, np.swapaxes(by_aq, -1, -2)
     one, two, three = slice(nv), slice(nv, 2 * nv), slice(2 * nv, None)
     bent = np.matmul(turned, slopes.dq)

@@ -17,7 +17,7 @@ NEWTON_STEPS = 2  # a step of a method leaves loops open by 1e-6 or less: each N
 # mechanisms need the third that comes with the velocities at no cost
 
 
-def closed_again(coordinates: Coordinates, x: np.ndarray) -> np.ndarray:
+def close_again(coordinates: Coordinates, x: np.ndarray) -> np.ndarray:
     """The state (…, nq + nv) after a step, its loops closed in position and velocity; on floats and traced numbers."""
     model = coordinates.model
     if model.embedding is not None:

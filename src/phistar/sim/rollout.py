@@ -15,7 +15,7 @@ from phistar.dynamics import forward_dynamics
 from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
 from phistar.model.check import check_robot
-from phistar.sim.closing import check_closed, closed_again
+from phistar.sim.closing import check_closed, close_again
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.feedback import feedback_forces, feedback_phase, feedback_rows
 from phistar.sim.floating import MORE
@@ -210,7 +210,7 @@ def _step_in_numpy(
             u = given[..., k, :]
         elif law:
             u = law([times[k], h], x, *([gains] if memory.gains else []))
-        x = closed_again(flow.coordinates, chosen.step(flow, x, u, h))
+        x = close_again(flow.coordinates, chosen.step(flow, x, u, h))
         q[..., k + 1, :], v[..., k + 1, :] = x[..., : memory.nq], x[..., memory.nq :]
     return q, v
 

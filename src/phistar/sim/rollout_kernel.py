@@ -14,7 +14,7 @@ from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.wide_kernel import fewest_operations
 from phistar.dynamics import forward_dynamics
 from phistar.model import Model
-from phistar.sim.closing import closed_again
+from phistar.sim.closing import close_again
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.integrators import Flow, Method, method_named
 from phistar.sim.joint_drives import Drives
@@ -78,7 +78,7 @@ def time_loop(
         return chosen.stage(flow, x, y, s, u, clock[1:], weights[:1], weights[1:])
 
     def finish(s: Any) -> Any:
-        return dict.fromkeys(("x", "y", "s"), closed_again(flow.coordinates, flow.finish(s)))
+        return dict.fromkeys(("x", "y", "s"), close_again(flow.coordinates, flow.finish(s)))
 
     stage_phase = record(memory, stage, ("x", "y", "s", "u", "clock", "weights"))
     return TimeLoop(memory, stage_phase, record(memory, finish, ("s",)), control, chosen.weights)

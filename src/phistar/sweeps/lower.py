@@ -372,7 +372,7 @@ class Lowering:
             case Symbol():
                 return self.equations.field(node) if node.name in FIELDS or is_part(node) else Data(node.name)
             case Sum(terms=terms):
-                held = self.held_by(node)
+                held = self.find_part(node)
                 known = [(ONE, self.term(blocks(held)))] if held else []
                 others = [(c, self.block(x)) for c, x in terms if not held or (c, x) not in held.terms]
                 return plus([*known, *others])
@@ -387,8 +387,8 @@ class Lowering:
                 return Data("I" if space is not None and space.over == "links" else "unit")
         raise AssertionError(node)
 
-    def held_by(self, node: Sum) -> Sum | None:
-        """A sum that has been made and is part of this one."""
+    def find_part(self, node: Sum) -> Sum | None:
+        """The sum already computed whose terms are among this one's, or None."""
         made = (value.node for value in self.names if isinstance(value, Blocks))
         return next((x for x in made if isinstance(x, Sum) and set(x.terms) < set(node.terms)), None)
 

@@ -102,7 +102,7 @@ class _Text:
         self.texts: dict[str, str] = {}
         everything = list(kernel_ir.statements(function.body))
         self.uses = Counter(str(x.name) for s in everything for x in values_used(s) if isinstance(x.name, str))
-        self.near = set(_used_beside(function.body))
+        self.near = set(_local_values(function.body))
 
     def text(self) -> str:
         for x in self.function.parameters:
@@ -233,7 +233,7 @@ def _bare(text: str) -> str:
     return text[1:-1]
 
 
-def _used_beside(body: Iterable[kernel_ir.Statement]) -> Iterable[str]:
+def _local_values(body: Iterable[kernel_ir.Statement]) -> Iterable[str]:
     """The values that are defined and used in one and the same block."""
     made: set[str] = set()
     for statement in body:
@@ -242,4 +242,4 @@ def _used_beside(body: Iterable[kernel_ir.Statement]) -> Iterable[str]:
         if isinstance(statement, kernel_ir.Let):
             made.add(str(statement.target.name))
         for block in kernel_ir.blocks(statement):
-            yield from _used_beside(block)
+            yield from _local_values(block)

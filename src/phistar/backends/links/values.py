@@ -120,7 +120,7 @@ def joint_links(model: Model, q: Any, frames: tuple[str, ...] = ()) -> Links:
     return Links(model, q, tuple(rotation), tuple(offset), tuple(subspace), frames)
 
 
-def placed_at(links: Links, translations: np.ndarray) -> Links:
+def with_translations(links: Links, translations: np.ndarray) -> Links:
     """The links with other translations between a parent's origin and a joint, (bodies, 3), in the parent's axes, and
     from a link's origin to a task frame, (frames, 3), in the link's axes; one below the other."""
     bodies = links.model.bodies

@@ -69,7 +69,7 @@ class CommonTracer(StepTracer):
         own = {"subspace": (h,), "inertias": mass[None, :10, 0], "second_moments": (mass[10:].reshape(3, 3),)}
         self.link, self.at = StepLink(Links(self.joint.model, None, (), (), paths=((),), **own), self.record), 0
         evaluate_sweep(sweep, self)
-        stores = [*given, *self.fields(), *self.sent_to_parent(sweep)]
+        stores = [*given, *self.fields(), *self.terms_for_parent(sweep)]
         self.earlier |= {name: constant_pattern(value) for name, value in self.made.items()}
         return self.record.finish(stores)
 
@@ -90,7 +90,7 @@ class CommonTracer(StepTracer):
         self.made[MASS] = np.concatenate([inertia_parameters(mass, moment, second), second.reshape(-1)])[:, None]
         return [(("passing", PLACE, i), x) for i, x in enumerate([*rotation.reshape(-1), *origin])]
 
-    def sent_to_parent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
+    def terms_for_parent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
         result: list[tuple[Place, Any]] = []
         if self.kind.is_root:
             return result

@@ -62,7 +62,7 @@ def in_body_axes(program: Program, spaces: Mapping[str, str], parameters: tuple[
     if INERTIA in parameters:
         entering.append(Statement(MOVED, Call("inertia_of_body", (Field(INERTIA),))))
         inputs.append((INERTIA, "parameters"))
-    sweeps = _led_by(program.sweeps, entering)
+    sweeps = _prepend_statements(program.sweeps, entering)
     if "gravity" in parameters:
         inputs.append(("gravity", "gravity"))
         if "a_g" in dict(program.inputs):
@@ -79,7 +79,7 @@ def in_body_axes(program: Program, spaces: Mapping[str, str], parameters: tuple[
     )
 
 
-def _led_by(sweeps: tuple[Sweep, ...], statements: list[Statement]) -> tuple[Sweep, ...]:
+def _prepend_statements(sweeps: tuple[Sweep, ...], statements: list[Statement]) -> tuple[Sweep, ...]:
     """The sweeps with some statements before all others."""
     if not statements:
         return sweeps

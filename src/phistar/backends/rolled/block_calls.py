@@ -205,7 +205,7 @@ def recorded_calls(
                 own |= more
                 grown.add(call.kind)
                 read[call.kind] = _loads(kind, own)
-            live |= {(block, cell) for at, cell in read[call.kind] if (block := _taken_from(call, at)) is not None}
+            live |= {(block, cell) for at, cell in read[call.kind] if (block := _source_block(call, at)) is not None}
         if not grown:
             break
     used = [number for number, own in enumerate(needed) if own]
@@ -219,7 +219,7 @@ def recorded_calls(
     return CallProgram(kinds, calls, tuple(record.sizes), given, tuple(map(tuple, outputs)))
 
 
-def _taken_from(call: Call, position: int) -> int | None:
+def _source_block(call: Call, position: int) -> int | None:
     return None if position == CONSTANT else call.taken[position]
 
 

@@ -169,7 +169,7 @@ class StepTracer(BlockDomain):
             self.link.keep_crossing(self.at, self.keep("E_phi", lambda: self.link.crossing(self.at)))
         evaluate_sweep(sweep, self)
         # these may make blocks that are kept
-        elsewhere = [*self.sent_to_parent(sweep), *self.totals(), *self.at_frames()]
+        elsewhere = [*self.terms_for_parent(sweep), *self.totals(), *self.at_frames()]
         stores = [*self.fields(), *elsewhere]
         self.earlier |= {name: constant_pattern(value) for name, value in self.made.items()}
         return self.record.finish(stores)
@@ -207,7 +207,7 @@ class StepTracer(BlockDomain):
         """Shape of this link's part of an input or result."""
         return self.plan.part(name, self.nv, self.width, self.kind.parameters)
 
-    def sent_to_parent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
+    def terms_for_parent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
         """Terms this link sends its parent: φx, or the upper triangle of φXφ*. All kinds on a link of one build send
         the same entries."""
         result: list[tuple[Place, Any]] = []
