@@ -150,7 +150,7 @@ def _prescription(model: Model, prescribed: Mapping[str, Any]) -> tuple[np.ndarr
 
 
 def joint_rates(model: Model, name: str) -> list[int]:
-    """Where the rates of a joint stand in v; refused where, in independent rates, it follows others."""
+    """Slice of v with the rates of a joint; refused where, in independent rates, it follows others."""
     joint = model.joint(name)
     own = range(joint.v_slice.start, joint.v_slice.stop)
     if model.embedding is None:

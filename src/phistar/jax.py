@@ -95,7 +95,7 @@ def _evaluate(name: str, model: Model, arrays: tuple[Any, ...], frame: tuple[str
 
 
 def _floats(given: Any) -> jax.Array:
-    """As an array of floats, at the precision that JAX is set to."""
+    """Array of floats, at the precision that JAX is set to."""
     array = jnp.asarray(given)
     return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)
 

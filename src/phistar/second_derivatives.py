@@ -312,7 +312,7 @@ def _on_numbers(model: Model, wanted: dict[str, Wanted]) -> Any:
 
 
 def _by_forces(model: Model, wanted: dict[str, Wanted], given: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """Of each joint force the Hessian, in O(n) along each direction."""
+    """Hessian of each joint force, in O(n) along each direction."""
     q, v, a = given
     made = [_products(model, q, v, a, w) for w in np.eye(model.nv)]
     whole = {name: np.stack([x[i] for x in made], axis=-3) for i, name in enumerate(TENSORS)}

@@ -184,7 +184,7 @@ class Stated(StatedFunction[Arguments, Result]):
             return False  # the long way says what is wrong with the arguments
 
     def _open(self) -> None:
-        """From now on calls go to the entries first."""
+        """Let calls go to the entries first from now on."""
         if self.__call__ == self._slow_call:
             self.__call__ = self._entries.door(self._slow_call)
 
@@ -218,7 +218,7 @@ class Stated(StatedFunction[Arguments, Result]):
 
     @cached_property
     def kernels(self) -> StatedKernels:
-        """What compiles and evaluates the statements, imported when it is first needed."""
+        """The module that compiles and evaluates statements, imported when it is first needed."""
         from phistar.stated_kernels import StatedKernels
 
         return StatedKernels(self._statement, self._matrix, self._form, self._slot)

@@ -1,4 +1,4 @@
-"""What the functions that `states` makes compute: their statements for a robot, compiled, evaluated or recorded.
+"""Evaluation of the functions that `states` makes: their statements for a robot, compiled, evaluated or recorded.
 
 Apart from `stated.py`, so that a function whose kernel is on disk is called without what makes kernels.
 """

@@ -49,7 +49,7 @@ class StatedTables(StatedFunction[Arguments, Result]):
 
     @property
     def statements(self) -> dict[str, Expression]:
-        """By the names of the results; each an operator, for any tree with armature."""
+        """Statements by the names of the results; each an operator, for any tree with armature."""
         symbols = Symbols()
         return {name: Expression(node, symbols, TREE) for name, node in self._statement(symbols).items()}
 

@@ -236,6 +236,6 @@ class _TableCounts:
 
 
 def _unwrap(results: tuple[np.ndarray, ...]) -> Any:
-    """As a gufunc gives them: a tuple, or the one array."""
+    """Results as a gufunc returns them: a tuple, or the one array."""
     first, *others = results
     return results if others else first

@@ -70,12 +70,12 @@ class SolvedTensors:
 
     @cached_property
     def _together(self) -> list[list[int]]:
-        """By k the j up to it for which ∂²θ̈/∂q_j∂q_k can be nonzero."""
+        """For each k, the j ≤ k for which ∂²θ̈/∂q_j∂q_k can be nonzero."""
         return [[j for j in range(k + 1) if (j in self.falls) == (k in self.falls)] for k in range(self.size)]
 
     @cached_property
     def _pairs(self) -> list[list[int]]:
-        """By k the j up to it for which ∂²τ/∂v_j∂v_k can be."""
+        """For each k, the j ≤ k for which ∂²τ/∂v_j∂v_k can be nonzero."""
         found: list[set[int]] = [set() for _ in range(self.size)]
         for _, j, k in self.places["dvdv"].tolist():
             found[k].add(j)

@@ -48,7 +48,7 @@ class TrajectorySettings:
 
     @staticmethod
     def of(given: Mapping[str, Any]) -> TrajectorySettings:
-        """Those of a table, numbers greater than 0."""
+        """Settings read from a table; each a number greater than 0."""
         return TrajectorySettings(**numbers(given, TrajectorySettings, "wd89"))
 
     @property

@@ -1,4 +1,4 @@
-"""Where the object is and how it moves, from sightings that are late and noisy: the filter of
+"""Estimate of the object's pose and motion from late and noisy sightings: the filter of
 `estimation.sighted_body`, compiled for one sample, and its doors to the capture.
 
 The belief with its covariance is that of the time of the last sighting, which is `delay` old; what the capture follows

@@ -1,4 +1,4 @@
-"""Where a jaw can close on a body: around bars, and on the two sides of plates and beams."""
+"""Places at which a jaw can close on a body: around bars, and on the two sides of plates and beams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where one hand can touch a body: flat faces, sides of cylinders and capsules, balls; each with its contact points.
+"""Places at which one hand can touch a body: flat faces, sides of cylinders and capsules, balls, with contact points.
 
 The body is a union of convex pieces. On a face fingers come equally near at any roll of the hand; where some rolls let
 them sink deeper, these are its grooves, and the hand keeps to them. On a side the hand is rolled and shifted so that

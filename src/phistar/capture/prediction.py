@@ -1,4 +1,4 @@
-"""Where a tumbling body will be: the torque-free motion of a rigid body, in closed form, at many times at once.
+"""Prediction of a tumbling body: the torque-free motion of a rigid body, in closed form, at many times at once.
 
 Unknown inertia: constant spin about the centre of mass. Known ratios: Euler's equations by Jacobi's elliptic functions
 (Landau and Lifshitz, Mechanics, §37), the turn about the momentum by quadrature.

@@ -46,5 +46,5 @@ def with_rigid(model: Model, bodies: Collection[int], q: np.ndarray | None = Non
 
 
 def _unbent(body: Body, node: int) -> Pose:
-    """Where a node of a body stands when nothing is bent; −1 is the body's own frame."""
+    """Pose of a body's node when nothing is bent; −1 is the body's own frame."""
     return Pose() if body.flexible is None or node < 0 else Pose(xyz=body.flexible.nodes[node])

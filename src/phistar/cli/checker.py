@@ -30,7 +30,7 @@ Matrix = np.ndarray
 
 
 def check_certificate(file: Path, mechanisms: int) -> tuple[str, dict[str, Any], float]:
-    """What holds, the certificate that says so, and the largest relative difference met; else StatementError."""
+    """The statement that holds, its certificate, and the largest relative difference met; else StatementError."""
     text = read_text(file, "a certificate of phistar", MOST_BYTES)
     try:
         data = json.loads(text)

@@ -78,7 +78,7 @@ def as_text(facts: dict[str, Any]) -> str:
 
 
 def source_of(robot: str) -> str | None:
-    """Where a bundled robot's numbers come from; None for a file."""
+    """Source of a bundled robot's numbers; None for a file."""
     from phistar.io.bundled import SOURCES
 
     return SOURCES.get(robot)

@@ -138,7 +138,7 @@ def _page(result: Any) -> RenderableType:
 
 
 def _joints(result: Any) -> RenderableType:
-    """Where each joint began, how far it went, where it ended, and how fast it was."""
+    """Table of the joints: start, travel, end and largest rate."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="dim")
     table.add_column("joint")
     for heading in ("start", "least", "most", "end", "fastest"):

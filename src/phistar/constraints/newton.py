@@ -264,7 +264,7 @@ def lag_of(m: Arrays, c: int) -> float:
 
 
 def friction_lag(m: Arrays, first: int, last: int) -> float:
-    """By how much friction's limits are not those of the normal impulses, as a part of the largest of these."""
+    """Largest gap between friction's limits and those of the normal impulses, relative to the largest impulse."""
     lag, largest = 0.0, 1e-300
     for x in range(first, last):
         largest = max(largest, normal_of(m, m.sorted[x]))

@@ -105,7 +105,7 @@ class ParallelElbow:
         return self._planar(place, first, fifth, sixth, total, poses.shape[:-2])
 
     def _fourth_axis(self, whole: np.ndarray, back: Array, bent: Array, last: Array) -> Array:
-        """Where e₂e₃ brings the point of the fourth axis, (…, 2, 2, 3): e₁⁻¹ X e₆⁻¹ e₅⁻¹ p₄."""
+        """Point of the fourth axis after e₂e₃, (…, 2, 2, 3): e₁⁻¹ X e₆⁻¹ e₅⁻¹ p₄."""
         point = self.points[3] - self.wrist
         point = np.swapaxes(bent @ last, -1, -2) @ point + self.wrist
         outer = (whole[..., None, None, :3, :3] @ point[..., None])[..., 0] + whole[..., None, None, :3, 3]

@@ -77,7 +77,7 @@ def _step_kernel(model: Model, frame: str) -> Callable[..., dict[str, np.ndarray
 
 
 def _rates(model: Model) -> tuple[list[bool], np.ndarray, list[int]]:
-    """For each rate: whether it has a coordinate to itself, 1 for modes or 0 for joints, and the index of that."""
+    """Rate by rate: whether it has a coordinate of its own, 1 for modes or 0 for joints, and its index."""
     entries = [(body.joint, i) for body in model.bodies for i in range(len(body.rates))]
     order = range(model.nv) if model.embedding is None else model.embedding.independent
     found = [entries[rate] if rate >= 0 else None for rate in order]  # None: a combination, which nothing limits
@@ -96,7 +96,7 @@ def _places(model: Model, frame: str, seed: int) -> tuple[np.ndarray, np.ndarray
 
 
 def _modal(model: Model) -> list[int]:
-    """Where modal coordinates stand in q."""
+    """Indices of the modal coordinates in q."""
     return [i for body in model.bodies for i in range(body.mode_q_slice.start, body.mode_q_slice.stop)]
 
 

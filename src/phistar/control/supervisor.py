@@ -81,7 +81,7 @@ _GLOBALS: dict[str, Any] = {"__builtins__": {}, **FUNCTIONS}
 
 
 class Rule(NamedTuple):
-    """From any of `before` to `after`, where `when` has held for `lasting` seconds."""
+    """A transition from any of `before` to `after`, taken when `when` has held for `lasting` seconds."""
 
     before: tuple[str, ...]
     after: str
@@ -147,7 +147,7 @@ class Supervisor:
         return _build_supervisor(start, tuple(ends), flags, rules, where)
 
     def start(self, t: float = 0.0) -> State:
-        """In the first phase, with every flag off."""
+        """State in the first phase, with every flag off."""
         return State(self.start_phase, t, (False,) * len(self.flags), self._fresh(self.start_phase))
 
     def _fresh(self, phase: str) -> tuple[float, ...]:

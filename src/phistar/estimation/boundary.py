@@ -124,7 +124,7 @@ class BoundaryValueProblem:
         return "fixed" if self.base_acceleration is None else "driven"
 
     def forward(self, tau: Any) -> Solution:
-        """From joint forces (…, nv): filter and smoother (R87 §VIII), and Λ where frames are moved."""
+        """Solve from joint forces (…, nv): filter and smoother (R87 §VIII), and Λ where frames are moved."""
         loads = dict(self.tip_forces)
         if self.tip_accelerations:
             loads |= self._closing_forces(tau)
@@ -134,7 +134,7 @@ class BoundaryValueProblem:
         return self._solution(found, found["accelerations"], self.model.checked(tau, self.model.nv, "tau"), forces)
 
     def inverse(self, accelerations: Any) -> Solution:
-        """From joint accelerations (…, nv): outward, then inward (R87 §VII, eqs. 23-25)."""
+        """Solve from joint accelerations (…, nv): outward, then inward (R87 §VII, eqs. 23-25)."""
         if self.tip_accelerations:
             raise ModelError("Where frames are moved, joint forces are not determined by accelerations; load the tip.")
         found, forces = self._solve(_inverse, {"qdd": accelerations}, dict(self.tip_forces))

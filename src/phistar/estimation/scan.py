@@ -142,7 +142,7 @@ def _rigid_chain(model: Model, q: np.ndarray) -> _Chain:
 
 
 def _bending_chain(model: Model, q: np.ndarray) -> _Chain:
-    """Of links of any width, each in the last rows of blocks that are as wide as the widest."""
+    """Chain of links of any width, each in the last rows of blocks as wide as the widest."""
     links, n, batch = wide_links(model, q), len(model.bodies), q.shape[:-1]
     wide, most = max(link_rows(model, "links")), max(link_rows(model, "joints"))
     H, armature = np.zeros((n, *batch, most, wide)), np.zeros((n, *batch, most, most))

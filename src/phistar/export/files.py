@@ -35,7 +35,7 @@ def c_files(directory: Path, found: Recording, code: CFunction) -> dict[str, str
 
 
 def about(found: Recording, code: CFunction) -> list[str]:
-    """What the function is and who wrote it, an empty line, and what its arguments and results are."""
+    """Header comment of an exported file: the function, who wrote it, then its arguments and results."""
     operations = sum(step.operations for step in steps_of(found))
     return [
         f"{code.name}: {found.name} of {plain(found.model.name)}, {operations} operations.",

@@ -39,7 +39,7 @@ def split_values(node: Node, values: Mapping[str, Any]) -> tuple[dict[str, Any],
 def checked_operators(
     node: Node, values: Mapping[str, Any], known: Mapping[str, Any], model: Model, frames: tuple[str, ...]
 ) -> dict[str, np.ndarray]:
-    """By the symbols' names: constants that are bound already and those given now, each checked; none is missing."""
+    """Operators by symbol: constants bound before and those given now, each checked; none is missing."""
     result: dict[str, np.ndarray] = dict(known)
     for name, symbol in own_symbols(node).items():
         if symbol.source == SCALARS:
@@ -55,7 +55,7 @@ def checked_operators(
 def operators_or_inputs(
     node: Node, known: Mapping[str, Any], model: Model, frames: tuple[str, ...]
 ) -> dict[str, np.ndarray | OperatorInput]:
-    """By the symbols' names: constants that are bound, and the others as inputs of what is compiled."""
+    """Operators by symbol: constants that are bound, the others as inputs of what is compiled."""
     result: dict[str, np.ndarray | OperatorInput] = dict(known)
     for name, symbol in own_symbols(node).items():
         if symbol.source == SCALARS or symbol.name in result:

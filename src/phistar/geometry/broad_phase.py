@@ -29,7 +29,7 @@ FEW_SHAPES = 12  # up to so many, every two are looked at; to sort them costs mo
 
 
 def place_shape(m: Arrays, s: int, h: float) -> None:
-    """Where a shape is, how far it may move in a step, and the box about it that holds both."""
+    """Place of a shape, the distance it may move in a step, and the box that holds both."""
     body = m.shape_wholes[s, SHAPE_BODY]
     speed = 0.0
     if body >= 0:
@@ -131,7 +131,7 @@ def meet_all(m: Arrays, count: int) -> None:
 
 
 def meet_swept(m: Arrays, count: int) -> None:
-    """Those of many whose boxes overlap along x."""
+    """Pairs whose boxes overlap along x."""
     sort_shapes(m, count)
     for i in range(count):
         a = m.swept[i]

@@ -138,7 +138,7 @@ class Compressed:
         return step, float(-slope @ step), roots.reshape(-1)
 
     def _along(self, x: np.ndarray, step: np.ndarray, roots: np.ndarray, weight: float) -> np.ndarray:
-        """As far along a step as the cost falls, at most all of it; of what is bounded the first stops at its bound."""
+        """Line search: the part of a step, at most all of it, along which the cost falls and no bound is passed."""
         count = 10 * self.bodies
         quadratic = self.gram @ step
         quadratic[count:] += step[count:] / FAR**2

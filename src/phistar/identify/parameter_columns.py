@@ -51,7 +51,7 @@ class Columns:
         return np.concatenate([regressor(self.model, q, v, a), *own], axis=-1)
 
     def term_values(self, v: np.ndarray, a: np.ndarray) -> list[np.ndarray]:
-        """For each of the terms what its number is multiplied by in the force of its own joint, (…, nv)."""
+        """Factor of each term's parameter in the force of its own joint, (…, nv)."""
         made: dict[str, Any] = {"armature": a, "damping": v, "friction": np.sign(v), "offset": np.ones_like(v)}
         return [made[term] for term in self.terms]
 

@@ -1,4 +1,4 @@
-"""From a polynomial back to a statement a person would write: shared factors are pulled out, left and right."""
+"""Statements as a person would write them, from polynomials: shared factors are pulled out, left and right."""
 
 from __future__ import annotations
 

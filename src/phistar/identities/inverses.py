@@ -185,7 +185,7 @@ def inverses(node: Node) -> list[Inverse]:
 
 
 def open_inverses(node: Node) -> list[Inverse]:
-    """Those of more than a letter."""
+    """Inverses of more than one letter."""
     return [x for x in inverses(node) if not isinstance(x.of, Symbol)]
 
 
@@ -223,7 +223,7 @@ def _cancel_uses(word: Word) -> list[Use]:
 
 
 def _inverse_beside(word: Word) -> tuple[int, int, Instance] | None:
-    """Where an inverse stands beside what it inverts."""
+    """Position of an inverse beside its own argument."""
     for i, letter in enumerate(word):
         if isinstance(letter, Inverse):
             inner = expand(letter.of)

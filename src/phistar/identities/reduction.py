@@ -59,7 +59,7 @@ def steps_to_show(node: Node, path: Path) -> list[Step]:
 
 
 def uses_of(rule: WordRule | None, polynomial: Polynomial) -> Uses:
-    """Where a rule, or X X⁻¹ = I, is used."""
+    """Places at which a rule, or X X⁻¹ = I, applies."""
     uses: list[Use] = []
     if rule is None:
         cancel(polynomial, uses)

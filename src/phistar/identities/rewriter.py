@@ -1,4 +1,4 @@
-"""From an abstract statement, with no hint, to its cheapest form.
+"""The rewriter: from an abstract statement, with no hint, to its cheapest form.
 
 First the statement as written: definitions are filled in, inverses resolved by the factorization lemmas. Then as a
 polynomial: the completed rule set brings it to normal form, where equal things are equal, and what remains is factored
@@ -144,7 +144,7 @@ def derivation_of(node: Node, form: Form, symbols: Symbols, setting: Setting, ma
 
 
 def _paths(node: Node, symbols: Symbols, setting: Setting) -> Iterator[tuple[tuple[WordRule, ...], Path]]:
-    """To the normal form, and on from there with each choice of optional laws; and ψMφ* as it stands, which costs less
+    """Paths to the normal form, and on with each choice of optional laws; and ψMφ* as it stands, which costs less
     where φ*a is made anyway. Given up: what grows without end, and optional laws that rewrite in circles."""
     with suppress(TooManyTerms, TooManyLetters):
         normal = as_polynomial(expand(node), symbols, setting, ())
@@ -160,7 +160,7 @@ def _paths(node: Node, symbols: Symbols, setting: Setting) -> Iterator[tuple[tup
 def _with_sums_cancelled(
     path: Path, chosen: tuple[WordRule, ...], symbols: Symbols, setting: Setting
 ) -> Iterator[Path]:
-    """On from where the inverse of a sum stands beside one of its terms."""
+    """Further forms, where the inverse of a sum stands beside one of its terms."""
     polynomial = path[-1][1]
     fitting = tuple(rule for rule in sum_rules(polynomial) if any(rule.find(word) for word in polynomial.terms))
     if fitting:

@@ -72,7 +72,7 @@ def _in_spatial_accelerations(node: Node, s: Symbols) -> Node:
 
 
 class _Derivative:
-    """By one of the three, over the symbols of a mechanism; a vector x gives ∂x, Rates → where x lives."""
+    """Derivative by one of the three, over the symbols of a mechanism; a vector x gives ∂x, Rates → where x lives."""
 
     def __init__(self, by: str, symbols: Symbols) -> None:
         self.by, self.s = by, symbols

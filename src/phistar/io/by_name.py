@@ -77,7 +77,7 @@ def installed_files() -> dict[str, Path]:
 
 
 def _shares() -> Iterator[Path]:
-    """Where wheels (cmeel), conda and system packages put data."""
+    """Folders into which wheels (cmeel), conda and system packages put data."""
     wheels = [Path(each) / "cmeel.prefix" for each in dict.fromkeys((*site.getsitepackages(), *sys.path)) if each]
     for prefix in (*wheels, Path(sys.prefix), Path("/usr/local"), Path("/usr")):
         if (prefix / _SHARE).is_dir():

@@ -1,4 +1,4 @@
-"""Where a robot file may point: only into its own folder and the package folders the caller gave."""
+"""Folders that a robot file may refer to: its own and the package folders the caller gave."""
 
 import os
 from collections.abc import Iterable, Iterator

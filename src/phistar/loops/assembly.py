@@ -192,7 +192,7 @@ def _starts(model: Model, q: np.ndarray, free: np.ndarray, attempts: int, seed: 
 
 
 def _descend(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:
-    """Where the damped iteration ends, and the largest residual there."""
+    """Result of the damped iteration, and the largest residual there."""
     damping, best = 1e-3, q
     found, rows = closure_rows(model, q)
     cost = float(found @ found)
@@ -232,7 +232,7 @@ def _half_turns(model: Model, q: np.ndarray) -> float:
 
 
 def _nearest(model: Model, q: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """Where loops that cannot be closed are open least, from q: there is no g = 0 to iterate to, ½g*g has a minimum."""
+    """Configuration near q at which loops that cannot be closed are open least: the minimum of ½g*g."""
     from scipy.optimize import minimize
 
     def cost(step: np.ndarray) -> tuple[float, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Where the closures of a mechanism are open, along its tree.
+"""The closures of a mechanism along its tree: where each opens and is closed.
 
 A closure is open at a link when one of its frames or joints is on it or beyond, and closes where all are; at each link
 those that close there come first. In an order of links that ends one branch before it begins the next, few are open at

@@ -36,7 +36,7 @@ def loop_frames(model: Model) -> tuple[str, ...]:
 
 
 def loop_slices(model: Model) -> dict[str, slice]:
-    """Where each loop's equations stand among the m."""
+    """Slice of each loop's equations among the m."""
     ends = np.cumsum([0, *(loop.rows for loop in model.loops)])
     return {loop.name: slice(int(a), int(b)) for loop, a, b in zip(model.loops, ends, ends[1:])}
 

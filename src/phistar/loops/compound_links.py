@@ -68,7 +68,7 @@ class CompoundLinks(Mechanism):
         return self.embedding.width(k)
 
     def parameters(self, k: int) -> int:
-        """Those of the members."""
+        """Parameters of the members."""
         return parameter_count(self.model.bodies[body] for body in self.embedding.groups[k].bodies)
 
     def crossing(self, k: int) -> np.ndarray:
@@ -88,7 +88,7 @@ class CompoundLinks(Mechanism):
         return np.concatenate([whole, np.zeros((*whole.shape[:-1], len(self.embedding.heavy(k))))], axis=-1)
 
     def _rows(self, k: int) -> dict[int, slice]:
-        """Where the members of link k stand in it, by body."""
+        """Rows of the members in link k, by body."""
         return self.members[k].rows_of
 
     def subspace(self, k: int) -> np.ndarray:
@@ -162,7 +162,7 @@ class CompoundLinks(Mechanism):
         return np.concatenate([moved, drift[..., self.embedding.heavy(k), :]], axis=-2)
 
     def reference_force(self, k: int, mass: np.ndarray, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """That of each member."""
+        """Reference force of each member."""
         parts = [
             self.tree.reference_force(body, self.tree.mass(body), velocity[..., rows, :], reference[..., rows, :])
             for body, rows in self._rows(k).items()
@@ -240,7 +240,7 @@ class CompoundLinks(Mechanism):
     # Places
 
     def pose(self, k: int, above: Any) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-        """Where the members are, by body."""
+        """Poses of the members, by body."""
         found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         for body in self.embedding.groups[k].bodies:
             parent = self.model.parents[body]

@@ -82,7 +82,7 @@ class Embedding(Value):
 
     @cached_property
     def rates(self) -> tuple[slice, ...]:
-        """Where each link's independent rates stand in v."""
+        """Slice of v with each link's independent rates."""
         ends = np.cumsum([0, *(own.shape[-1] for own in self.choices)])
         return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 

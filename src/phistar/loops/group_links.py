@@ -41,7 +41,7 @@ class GroupLinks:
 
     @cached_property
     def rows_of(self) -> dict[int, slice]:
-        """Where each member stands in a stack over them, by body: w of each."""
+        """Rows of each member in a stack over them, by body: w of each."""
         ends = np.cumsum([0, *(self.tree.width(body) for body in self.group.bodies)])
         return {b: slice(int(i), int(j)) for b, (i, j) in zip(self.group.bodies, pairwise(ends), strict=True)}
 
@@ -89,7 +89,7 @@ class GroupLinks:
 
     @cached_property
     def poses(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-        """Where each member is as what carries the group sees it, by body: (R, p)."""
+        """Pose of each member in the frame of the group's parent, by body: (R, p)."""
         found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         for body in self.group.bodies:
             parent = self.closed.parents[body]
@@ -114,7 +114,7 @@ class GroupLinks:
 
     @cached_property
     def places(self) -> dict[str, np.ndarray]:
-        """Where the ends of loops are, (…, 4, 4)."""
+        """Poses of the loops' ends, (…, 4, 4)."""
         result = {}
         for frame in self.ends:
             turn, shift = self.tree.frame_pose(frame, self.poses[self._on(frame)])

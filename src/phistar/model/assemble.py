@@ -110,7 +110,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Seat:
-    """Where a link sits: its moving body (or a node of it), and its joint's child frame and link frame there."""
+    """Mounting of a link: its moving body (or a node of it), and its joint's child frame and link frame there."""
 
     body: int
     joint_frame: Pose

@@ -285,7 +285,7 @@ def _echelon(matrix: np.ndarray) -> np.ndarray:
 
 
 def _inertia(matrix: np.ndarray) -> Inertia:
-    """From M = [[J, m p̃], [−m p̃, m]]."""
+    """Inertia from M = [[J, m p̃], [−m p̃, m]]."""
     mass = matrix[3, 3]
     moment = np.array([matrix[2, 4], matrix[0, 5], matrix[1, 3]])
     com = moment / mass if mass else np.zeros(3)

@@ -23,7 +23,7 @@ OFF_UNIT = 1e-6  # by which a quaternion's length may differ from one
 
 
 def flat_entries(model: "Model") -> tuple[np.ndarray, np.ndarray, "tuple[Joint, ...]"]:
-    """Where q and v simply add (index arrays), joints' and modes', and the joints where they do not."""
+    """Index arrays of q and v that simply add, of joints and modes, and the joints whose coordinates do not."""
     q, v = np.arange(model.nq), np.arange(model.nv)
     flat = [joint for joint in model.joints if joint.kind.flat]
     bent = [body for body in model.bodies if body.modes]

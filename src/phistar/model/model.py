@@ -251,7 +251,7 @@ class Model(Value):
 
     @cached_property
     def flat(self) -> tuple[IntArray, IntArray, tuple[Joint, ...]]:
-        """Where q and v simply add (index arrays), and the joints where they do not."""
+        """Index arrays of q and v that simply add, and the joints whose coordinates do not."""
         return flat_entries(self)
 
     @cached_property

@@ -66,12 +66,12 @@ class Body(Value):
 
     @property
     def mode_slice(self) -> slice:
-        """Where its modes stand in v, after its joint's entries."""
+        """Slice of v with its modes, after its joint's entries."""
         return slice(self.joint.v_slice.stop, self.joint.v_slice.stop + self.modes)
 
     @property
     def mode_q_slice(self) -> slice:
-        """Where its modal coordinates stand in q."""
+        """Slice of q with its modal coordinates."""
         return slice(self.joint.q_slice.stop, self.joint.q_slice.stop + self.modes)
 
     @property

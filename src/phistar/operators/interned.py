@@ -26,7 +26,7 @@ class Unique(metaclass=Interned):
 
     @cached_property
     def place(self) -> Any:
-        """Where a value stands in a sorted row: by its kind, then by what it is made of. Unlike the order in which
+        """Sort key of a value: its kind, then what it is made of. Unlike the order in which
         values happen to be made it is the same in every process, so that sums print and round the same."""
         return (type(self).__name__, *(_place_of(getattr(self, name)) for name in self.__dataclass_fields__))  # type: ignore[attr-defined]
 

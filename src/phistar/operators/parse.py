@@ -151,7 +151,7 @@ class _Reader:
             self.statement.refuse(self.meeting(node, ast.Add, ast.Sub), str(error), SpaceError)
 
     def meeting(self, node: ast.BinOp, *operators: type[ast.operator]) -> tuple[int, int]:
-        """From the last factor (or term) of the left operand to the first of the right: the two that do not fit."""
+        """The two that do not fit: the last factor (or term) of the left operand and the first of the right."""
         left, right = node.left, node.right
         while isinstance(left, ast.BinOp) and isinstance(left.op, operators):
             left = left.right

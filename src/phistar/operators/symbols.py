@@ -133,7 +133,7 @@ class Symbols(Vectors, TwoWay, Linearized):
 
     @property
     def axes_space(self) -> Space:
-        """What `axes` map forces to: Torques, or Forces."""
+        """Codomain of `axes`: Torques, or Forces."""
         return TORQUES if self.axes.codomain is None else self.axes.codomain
 
     @property

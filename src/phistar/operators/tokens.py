@@ -77,7 +77,7 @@ class Statement:
         return tree
 
     def span(self, node: ast.expr) -> Span:
-        """Where a node stands, in characters (Python counts bytes)."""
+        """Span of a node in characters (Python counts bytes)."""
         encoded, end = self.text.encode(), node.end_col_offset or node.col_offset
         return len(encoded[: node.col_offset].decode()), len(encoded[:end].decode())
 

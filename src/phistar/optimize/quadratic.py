@@ -59,7 +59,7 @@ class CostKernel:
 
     @cached_property
     def target_places(self) -> list[slice]:
-        """Where each cost's target stands among the parameters."""
+        """Slice of each cost's target among the parameters."""
         edges = np.cumsum([0, *(cost.target.shape[-1] for cost in self.costs)]).tolist()
         return [slice(a, b) for a, b in pairwise(edges)]
 
@@ -80,7 +80,7 @@ class CostKernel:
 
     @cached_property
     def _parameters(self) -> dict[int, np.ndarray]:
-        """Those made so far, by the number of knots."""
+        """Parameters made so far, by the number of knots."""
         return {}
 
     def _on(self, tape: Tape) -> tuple[list[Any], list[Any], list[Any]]:

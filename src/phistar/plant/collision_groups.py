@@ -135,7 +135,7 @@ def candidates(plant: Plant) -> list[Candidate]:
 
 
 def _on_node(model: Model, body: int, place: Pose, node: int, fixed_to: int = -1) -> tuple[Pose, int]:
-    """Where a shape stands at the node that carries it, and the node; of a rigid body as it is, and −1. `place` is in
+    """Pose of a shape at the node that carries it, and the node; on a rigid body as it is, and −1. `place` is in
     the axes of `node`, or with −1 in the body's own."""
     flexible = model.bodies[body].flexible if body >= 0 else None
     if flexible is None or node >= 0:

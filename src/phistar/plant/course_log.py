@@ -1,4 +1,4 @@
-"""What a course notes of its steps: events as codes with their times, extremes, and the books since it began."""
+"""Log of a course's steps: events as codes with their times, extremes, and the books since it began."""
 
 from __future__ import annotations
 

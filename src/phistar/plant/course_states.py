@@ -239,7 +239,7 @@ def extrapolate(m: Arrays, row: int) -> None:
 
 
 def widest_error(m: Arrays, row: int) -> float:
-    """By how much the last two columns differ in any place, m or rad, now or after AHEAD seconds more."""
+    """Largest difference of the last two columns in any place, m or rad, now or after AHEAD seconds more."""
     best = row * m.course_wholes[ENTRIES_ROOM]
     second, error = best - m.course_wholes[ENTRIES_ROOM], 0.0
     for f in range(m.counts[FIRST_TREE]):

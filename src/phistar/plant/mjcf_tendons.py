@@ -20,7 +20,7 @@ class FileTendons(NamedTuple):
 
 
 def read_tendons(compiled: Compiled, robot: str) -> FileTendons:
-    """Those that do not wrap around geoms, and a further one for each equality of more than two joints."""
+    """Tendons that do not wrap around geoms, and one more for each equality of more than two joints."""
     mj, names = compiled.mj, read_names(compiled.mj)
     kept = [tendon for tendon in range(mj.ntendon) if not wraps(compiled, tendon)]
     made = [_tendon(compiled, names, tendon, robot) for tendon in kept]

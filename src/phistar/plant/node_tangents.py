@@ -265,7 +265,7 @@ def add_force(m: Arrays, j: int, column: int, factor: float, h: float) -> None:
 
 
 def root_wrench(m: Arrays, node: int, h: float) -> None:
-    """What pushes at the root of a tree that floats turns with it: −ad(s_j)* of its wrench."""
+    """Derivative of a wrench at the root of a floating tree, which turns with it: −ad(s_j)* of the wrench."""
     body, at, total = m.nodes[node, BODY], m.nodes[node, OWN_AT], m.tangent_counts[RATES_OF]
     pushes = 0.0
     for i in range(3):

@@ -236,7 +236,7 @@ class Plant:
 
     @cached_property
     def actuators(self) -> tuple[Actuator, ...]:
-        """In the order of the commands."""
+        """Actuators in the order of the commands."""
         own = (actuator for drive in self.drives for actuator in actuators_of(self, *drive))
         return (*self.motors, *own, *self.pulls)
 

@@ -187,7 +187,7 @@ def _checked_steps(steps: Any) -> int:
 
 
 def worker_sessions(plant: Plant, kept: list[Session], count: int) -> list[Session]:
-    """As many sessions as threads, each with tables of its own."""
+    """Sessions, one for each thread, each with tables of its own."""
     if plant.fields:
         raise PhistarError(
             f"The plant '{plant.name}' has fields, which Python evaluates: a rollout is one kernel and takes none. "

@@ -57,7 +57,7 @@ FASTEST = 1e6  # rad/s and m/s: no mechanism moves so fast; what does has diverg
 
 
 def keep_contacts(m: Arrays) -> None:
-    """What pushes: points, axes and impulses; and how many pairs gave impulses since the sample before."""
+    """Keep contacts that push: points, axes and impulses; and how many pairs gave impulses since the last sample."""
     at = m.course_wholes[KEPT_PUSHING]
     for c in range(m.counts[CONTACTS]):
         if m.contacts[c, IMPULSE + 2] > 0.0:
@@ -136,7 +136,7 @@ def too_fast(m: Arrays) -> bool:
 
 
 def through_samples(m: Arrays) -> None:
-    """From sample to sample, up to the last one, to where touches change, or to where no more can be kept."""
+    """Go from sample to sample: to the last one, to a change of touches, or to where no more can be kept."""
     m.course_wholes[ENDED] = ARRIVED  # also where the last one was kept before, as the last there was room for
     while m.course_wholes[NEXT_SAMPLE] <= m.course_wholes[LAST_SAMPLE]:
         m.course[UNTIL] = m.course_wholes[NEXT_SAMPLE] * m.course[SAMPLE_STEP]

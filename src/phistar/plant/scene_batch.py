@@ -87,7 +87,7 @@ class SceneBatch:
         return made
 
     def make_room(self, each: int) -> None:
-        """For so many contacts of every scene."""
+        """Make room for so many contacts of every scene."""
         if each > self.each:
             more = each - self.each
             self.shapes = np.concatenate([self.shapes, np.zeros((self.count, more, 2), np.int64)], axis=1)
@@ -95,7 +95,7 @@ class SceneBatch:
             self.each = each
 
     def make_line(self, room: int) -> None:
-        """For so many commands before: the oldest that is known stands for all before it."""
+        """Make the delay line of so many past commands: the oldest known stands for all before it."""
         if room > self.line_room:
             order = (self.line_at[:, None] + 1 + np.arange(self.line_room)) % self.line_room
             known = np.take_along_axis(self.line, order[:, :, None], axis=1)

@@ -165,7 +165,7 @@ def _refuse_unfit(part: PartEntry, where: str) -> None:
 
 
 def placement(entry: PlacedEntry, where: str) -> Pose:
-    """Where an entry stands: xyz in m, and rpy in rad or a quaternion."""
+    """Pose of an entry: xyz in m, and rpy in rad or a quaternion."""
     if entry.quaternion is None:
         return Pose(xyz=entry.xyz, rpy=entry.rpy or np.zeros(3))
     if entry.rpy is not None:
@@ -204,7 +204,7 @@ def _robot(part: PartEntry, folders: Folders, where: str) -> tuple[Model, str]:
 
 
 def _options(part: PartEntry, folders: Folders, where: str) -> dict[str, Any]:
-    """Those of `ps.load`; folders and files among them under the rules of the scene's own."""
+    """Options of `ps.load`; folders and files among them obey the scene's own rules."""
     own = part.options
     given = {key: getattr(own, key) for key in FLAGS if getattr(own, key) is not None}
     given |= {"gravity": np.array(own.gravity)} if own.gravity is not None else {}

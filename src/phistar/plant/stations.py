@@ -45,7 +45,7 @@ def above(model: Model, place: Place) -> Place:
 
 
 def node_rows(system: System) -> dict[Place, int]:
-    """Where the screws of modes begin in the table, node by node, behind those of all rates."""
+    """First rows of the modes' screws in the table, node by node, behind those of all rates."""
     rows, at = {}, system.model.nv
     for place in system.places:
         if place[1] >= 0:

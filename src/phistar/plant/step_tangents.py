@@ -51,7 +51,7 @@ class StepTangents:
 
     @staticmethod
     def of(engine: Any, forces: bool) -> StepTangents:
-        """Those of an engine, made anew only where its tables have grown."""
+        """Tangents of an engine, made anew only where its tables have grown."""
         kept = engine.tangents
         if kept is None or kept.made_for is not engine.tables["contacts"] or kept.forces != forces:
             engine.tangents = kept = StepTangents(engine, forces)

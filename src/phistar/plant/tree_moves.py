@@ -113,7 +113,7 @@ class TreeMoves:
             self._close(model, rows)
 
     def _number(self, number: int, bodies: list[Body], own: TreeKernels, free: int, place: int, body: int) -> None:
-        """Where a tree's coordinates, rates and springs are."""
+        """Indices of a tree's coordinates, rates and springs."""
         joints = [each.joint for each in bodies]
         table, node = self.tables, free + number
         size, at = (int(x) for x in table["nodes"][node, [c.OWN, c.OWN_AT]])

@@ -1,4 +1,4 @@
-"""What a session's steps noted of touches and stops: codes, of which words are made when somebody reads them."""
+"""Events of a session's steps, touches and stops: codes that become words when somebody reads them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def read_log(world: World, tables: Mapping[str, np.ndarray]) -> Codes:
 
 
 def touching_of(world: World, tables: Mapping[str, np.ndarray]) -> Touching:
-    """What touches after the last step that was noted."""
+    """Pairs that touch after the last step noted."""
     count = int(tables["course_wholes"][k.TOUCHES])
     a, b, slides = tables["touched"][:count, :3].T
     pairs = world.pair_numbers[0][a, b]

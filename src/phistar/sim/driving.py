@@ -1,4 +1,4 @@
-"""What drives a run: its controller, asked in samples or at every step, and what pushes the plant from outside."""
+"""Drivers of a run: its controller, asked in samples or at every step, and forces from outside the plant."""
 
 from __future__ import annotations
 

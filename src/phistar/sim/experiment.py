@@ -45,7 +45,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What one run is of.
+    """Definition of one run.
 
     Attributes
     ----------

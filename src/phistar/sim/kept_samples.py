@@ -45,7 +45,7 @@ class Samples(NamedTuple):
 
 
 class Extremes(NamedTuple):
-    """Of all steps on the way: the largest force of one place, N; steps that did not settle, and their residual."""
+    """Extremes over all steps: the largest force at one place, N; steps that did not settle, and their residual."""
 
     peak: float
     unsettled: int
@@ -97,7 +97,7 @@ def take_samples(world: World, session: Session, times: Sequence[float]) -> tupl
 
 
 def _contacts(world: World, session: Session, part: np.ndarray, count: int) -> ContactColumns:
-    """What pushed at each sample, whose last step had a part of such a length, and what gave impulses before it."""
+    """Contacts that pushed at each sample, whose last step had a part of such a length, and impulses before it."""
     tables, wholes = session.engine.tables, session.engine.tables["course_wholes"]
     pushed, met = int(wholes[k.KEPT_PUSHING]), int(wholes[k.MET_FIRST])
     counts, (number, sign) = tables["sample_counts"][:count].T.copy(), world.pair_numbers

@@ -145,13 +145,13 @@ class LongRollout:
         return places
 
     def _vectors(self, links: RolledLinks, rooms: Rooms) -> dict[tuple[str, int], int]:
-        """Where a controller finds its numbers and leaves the joint forces."""
+        """Arrays from which a controller takes its numbers and into which it writes the joint forces."""
         found = self._places(links, Areas(self.model, links.numbers, rooms, ()), rooms)
         named = {"x": [*found["q"], *found["v"]], "clock": found["t"], "gains": found["g"], "u": found["c"]}
         return {(name, i): int(vector) for name, vectors in named.items() for i, vector in enumerate(vectors)}
 
     def _arguments(self, links: RolledLinks, areas: Areas, rooms: Rooms, plan: Plan) -> Given:
-        """Where states, times and joint forces go; constants of the joints stand in the links' memory."""
+        """Arguments for states, times and joint forces; constants of the joints stand in the links' memory."""
         found, numbers = self._places(links, areas, rooms), links.numbers
         arrays = [found[name] for name in self.signature.names]
         initial, values = initial_numbers(self.model, numbers, areas.own, plan, rooms)

@@ -169,7 +169,7 @@ class Motion:
         return name_events(self.world, read_log(self.world, self.session.engine.tables))
 
     def _touching(self, before: Touching, is_other: bool) -> Touching:
-        """What touches now; where nothing happened, what touched before."""
+        """Pairs that touch now; where nothing happened, those that touched before."""
         return touching_of(self.world, self.session.engine.tables) if is_other else before
 
     def samples(self, first: int, last: int, step: float, take: Callable[[], None]) -> None:

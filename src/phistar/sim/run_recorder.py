@@ -1,4 +1,4 @@
-"""What is kept of a run: rows over time, events, extremes, and the books of the audit; in the end a trajectory."""
+"""Recorder of a run: rows over time, events, extremes, and the books of the audit; in the end a trajectory."""
 
 from __future__ import annotations
 

@@ -80,6 +80,6 @@ def _pairs(world: World, own: ContactColumns) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _samples(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of things in tables, one after the other, the number of the table and that of the thing in it."""
+    """For things in consecutive tables, the number of the table and the index within it."""
     sample = np.repeat(np.arange(len(counts)), counts)
     return sample, np.arange(len(sample)) - (np.cumsum(counts) - counts)[sample]

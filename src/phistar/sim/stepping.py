@@ -39,7 +39,7 @@ def integrate_span(
     margins: Sequence[Margin],
     options: dict[str, Any],
 ) -> Segment:
-    """From span[0] to span[1], or to the first event; samples at `wanted` and at the event, or at every step."""
+    """Integrate from span[0] to span[1] or the first event; samples at `wanted` and at the event, or at every step."""
     from scipy.integrate import DOP853
 
     solver = DOP853(rate, span[0], x, span[1], **options)

@@ -256,7 +256,7 @@ class Trajectory:
 
     @property
     def duration(self) -> float:
-        """From the first sample to the last, s."""
+        """Time from the first sample to the last, s."""
         return float(self.t[-1] - self.t[0]) if len(self.t) else 0.0
 
     def index(self, time: float) -> int:

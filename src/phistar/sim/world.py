@@ -107,7 +107,7 @@ class World:
 
     @cached_property
     def _places(self) -> np.ndarray:
-        """Of every shape of the system its number in the step."""
+        """Number of every shape of the system in the step."""
         places = np.empty(len(self.order), dtype=int)
         places[list(self.order)] = np.arange(len(self.order))
         return places

@@ -88,18 +88,18 @@ class Orbit:
 
     @property
     def semimajor_axis(self) -> float:
-        """In m; negative of a hyperbola."""
+        """Semimajor axis, m; negative for a hyperbola."""
         r, v = np.linalg.norm(self.position), np.linalg.norm(self.velocity)
         return float(1.0 / (2.0 / r - v**2 / self.planet.mu))
 
     @property
     def mean_motion(self) -> float:
-        """In rad/s; of ellipses."""
+        """Mean motion of an ellipse, rad/s."""
         return float(np.sqrt(self.planet.mu / self.semimajor_axis**3))
 
     @property
     def period(self) -> float:
-        """In s; of ellipses."""
+        """Period of an ellipse, s."""
         return 2.0 * np.pi / self.mean_motion
 
     def at(self, time: float) -> tuple[Array, Array]:

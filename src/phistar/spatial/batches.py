@@ -19,7 +19,7 @@ def leading_axes(arrays: Mapping[str, Any], core: int = 1) -> tuple[int, ...]:
 
 
 def real_numbers(array: np.ndarray) -> np.ndarray:
-    """As float64. What would lose its meaning (imaginary parts, dates, fields, text that looks like a number) is
+    """Array as float64. What would lose its meaning (imaginary parts, dates, fields, text that looks like a number) is
     refused, as NumPy's functions refuse it."""
     if array.dtype.kind not in "biufO" or (array.dtype.kind == "O" and not all(map(_is_number, array.flat))):
         raise TypeError(f"{array.dtype} is not a kind of real number")

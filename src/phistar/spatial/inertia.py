@@ -90,7 +90,7 @@ class Inertia(Value):
 
     @classmethod
     def from_parameters(cls, parameters: Any) -> Self:
-        """From (10,) numbers in the order of `parameters`, taken as they are."""
+        """Inertia from (10,) numbers in the order of `parameters`, taken as they are."""
         values = checked_numbers(parameters, (10,), "An inertia", "parameters")
         mass, moment = values[0], values[1:4]
         if mass == 0.0 and moment.any():

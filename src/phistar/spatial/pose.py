@@ -16,7 +16,7 @@ ORTHONORMAL = 1e-9  # how far RᵀR may be from 1 in a rotation given
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Pose(Value):
-    """Where one frame stands in another: frame B in frame A.
+    """Position and orientation of one frame in another: frame B in frame A.
 
     x_A = R x_B + p.
 
@@ -55,7 +55,7 @@ class Pose(Value):
         object.__setattr__(self, "translation", readonly(checked_numbers(xyz, (3,), "A pose", "xyz")))
 
     def __repr__(self) -> str:
-        """As it may be written, to six digits: Pose(xyz=…, rpy=…)."""
+        """The constructor's call, to six digits: Pose(xyz=…, rpy=…)."""
         xyz = ", ".join(f"{entry:g}" for entry in self.translation)
         turn = self.rotation
         if (turn == np.eye(3)).all():
@@ -71,7 +71,7 @@ class Pose(Value):
 
     @classmethod
     def of(cls, rotation: np.ndarray, translation: np.ndarray) -> Self:
-        """From numbers known to be right: results of composing poses."""
+        """Pose from numbers known to be right, such as results of composing poses."""
         pose = object.__new__(cls)
         object.__setattr__(pose, "rotation", readonly(rotation))
         object.__setattr__(pose, "translation", readonly(translation))

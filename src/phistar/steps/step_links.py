@@ -57,7 +57,7 @@ class StepLinks(ChainLinks):
     @property
     @abstractmethod
     def own_rooms(self) -> Mapping[str, Room]:
-        """Those of φ."""
+        """Rooms of φ."""
 
     def mass(self, at: Site, to: Place) -> None:
         n, m, tiles, W, w = self.n, self.m, at.tiles, at.place("W"), at.place("w")

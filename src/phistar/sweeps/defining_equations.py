@@ -1,4 +1,4 @@
-"""From the equations that define symbols to the statements of a sweep (`phistar/operators/meanings.py`)."""
+"""Statements of sweeps, from the equations that define symbols (`phistar/operators/meanings.py`)."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Domain(ABC):
 
     @abstractmethod
     def sites(self, sweep: Sweep) -> Iterable[Any]:
-        """Where the statements of a sweep are evaluated, in order."""
+        """Sites at which the statements of a sweep are evaluated, in order."""
 
     def begin(self, sweep: Sweep) -> None:
         """Called before the first site."""

@@ -343,7 +343,7 @@ def times(left: Term, right: Term) -> Term:
 
 
 def _place(item: tuple[Fraction, Term]) -> tuple[bool, int, tuple[object, ...]]:
-    """In a sum, as the papers have it: what neighbours send, fields, products, what is given; what is taken away."""
+    """Sort key of a term, for sums as the papers write them: neighbours, fields, products, inputs, then negatives."""
     coefficient, term = item
     rank = 0 if isinstance(term, _SENT) else _RANKS.get(type(term), 2)
     return coefficient < 0, rank, term.place
@@ -384,7 +384,7 @@ def fields_at_link(term: Term) -> frozenset[str]:
 
 
 def _implicit_fields(term: Term) -> frozenset[str]:
-    """Where a link is (X) must be known to go between its axes and the world's."""
+    """Fields needed without being named: a link's pose (X), to go between its axes and the world's."""
     at_frames = isinstance(term, Call) and term.function == "bias_acceleration_at_frames"
     return frozenset({"X"} if at_frames or isinstance(term, FromTask | ToTask) or term is Data("BUB*") else ())
 

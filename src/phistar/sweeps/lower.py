@@ -1,4 +1,4 @@
-"""From a statement to sweeps: `lower` is the only maker of programs, so that the algebra stays the source.
+"""Lowering of statements to sweeps: `lower` is the only maker of programs, so that the algebra stays the source.
 
 Each value of the graph becomes a term at link k; each operator letter is one small rule. What the papers call fusion
 is the schedule (`phistar.identities.schedule`) plus the passes listed in `PASSES`.

@@ -115,7 +115,7 @@ class _Split:
             found = after
 
     def _support(self, term: Term, known: dict[str, frozenset[str]]) -> frozenset[str]:
-        """Where the columns of a term are not zero."""
+        """Columns of a term that are not zero."""
         match term:
             case Field(name=name):
                 return frozenset({OWN}) if name in self.operands else known[name]

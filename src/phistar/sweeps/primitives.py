@@ -166,7 +166,7 @@ def _bias_acceleration_at_frames(tally: Tally, k: int, velocities: list[Pattern]
 
 
 def _same(tally: Tally, k: int, block: Block, *others: Block) -> Block:
-    """In axes that are the same."""
+    """The block itself: both ends have the same axes."""
     return block
 
 

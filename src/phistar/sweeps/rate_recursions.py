@@ -32,7 +32,7 @@ _DOTTED = {"P": "Ṗ", "D": "Ḋ", "G": "Ġ", "Omega": "Ω̇", "Delta": "Δ̇⁺
 
 @dataclass(frozen=True)
 class Direction:
-    """Where a rate is taken along: the field of w, and what marks the fields that belong to it."""
+    """Direction along which a rate is taken: the field of w, and the mark of the fields that belong to it."""
 
     field: str
 

@@ -33,7 +33,7 @@ def exaggerate_modes(model: Model, q: np.ndarray, factor: float) -> np.ndarray:
 
 
 def node_places(body: FlexibleInertia, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where all nodes are at η, (n, 3), and how they are turned, (n, 3, 3), in the body's axes."""
+    """Positions (n, 3) and rotations (n, 3, 3) of all nodes at η, in the body's axes."""
     bent = np.einsum("naij,j->nai", body.second_order, eta)
     place = body.nodes + np.einsum("nai,i->na", body.modes + 0.5 * bent, eta)
     angle = np.einsum("nai,i->na", body.rotations, eta)
@@ -57,7 +57,7 @@ class Surface:
 
     @cached_property
     def carriers(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each point the nodes that carry it and their weights, (n, k) each."""
+        """Nodes that carry each point, and their weights, (n, k) each."""
         nodes = self.body.nodes
         if self.geometry is not None and self.geometry.node >= 0:  # what is fixed to one node does not bend
             return np.full((len(self.points), 1), self.geometry.node), np.ones((len(self.points), 1))

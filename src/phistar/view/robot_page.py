@@ -137,7 +137,7 @@ def _stops(model: Model) -> Callable[[Any, Any], Any]:
 
 
 def _content(model: Model, made: WebFunction, q: np.ndarray, v: np.ndarray) -> dict[str, Any]:
-    """What the template holds."""
+    """Values of the template's placeholders."""
     shapes = [_triangles(model, index) for index in range(-1, len(model.bodies))]
     facts = {
         "step": STEP,

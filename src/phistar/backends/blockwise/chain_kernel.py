@@ -226,7 +226,7 @@ class _Writer:
         return self.kernel.links
 
     def place(self, value: Any) -> Place:
-        """Where a value stands that is in memory."""
+        """Address of a value that is in memory."""
         match value:
             case Kept() if value.shape[1] == 1:
                 return self.site.vector(value.name)
@@ -313,6 +313,6 @@ class _Writer:
 
 
 def _order(term: Any) -> int:
-    """In which order the terms of a sum are written: what can begin it first, then what is added to it."""
+    """Order in which the terms of a sum are written: one that can begin it first, then those added to it."""
     kinds = (View, Kept, Given, Moved, Placed, Product)
     return (-1 if term.name == "M" else len(kinds)) if isinstance(term, Datum) else kinds.index(type(term))

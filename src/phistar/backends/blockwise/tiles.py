@@ -65,7 +65,7 @@ class Tiles:
     # Vectors
 
     def masks(self, to: Place, width: int) -> list[Local | None]:
-        """For each vector of a row of this width, which of its lanes are stored: None for all."""
+        """Lanes that are stored, for each vector of a row of this width; None for all."""
         count = -(-width // self.lanes)
         left = width - (count - 1) * self.lanes
         alone = to.ends is not None and to.ends[0] == width and to.ends[1] >= count * self.lanes

@@ -295,7 +295,7 @@ class _Part:
         return Value(name, F64.read if name in dict(self.phase.inputs) else F64.to)
 
     def _locate_input(self, index: int) -> tuple[Value, int]:
-        """Where a value from outside stands."""
+        """Address of an input value."""
         op, number, _ = self.phase.trace.code[index]
         name, entry = _spot(number, self.phase.inputs)[:2] if op == INPUT else (SCRATCH, self.slots[index])
         return self._array(name), entry

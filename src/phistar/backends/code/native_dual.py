@@ -36,7 +36,7 @@ def changes(
 
 
 def value_functions(functions: Sequence[Callable[..., Any]]) -> list[Callable[..., Any]]:
-    """Those of the functions that changes call for values: the ones that give floats, and what these call."""
+    """Functions that the differentiated code calls for values: those that return floats, and the ones they call."""
     trees = {function.__name__: tree_of(function) for function in functions}
     wanted = {name for name, tree in trees.items() if result_of(tree) == FLOAT}
     for name in [*reversed(trees)]:  # a function stands after those it calls
@@ -152,7 +152,7 @@ class _Change(ast.NodeTransformer):
         return [ast.Assign([beside], self._change(whole)), plain]
 
     def _beside(self, place: ast.expr, context: ast.expr_context) -> ast.Name | ast.Subscript | None:
-        """Where the change of a local or an array's entry is; None where it has none."""
+        """Address of the derivative of a local or of an array's entry, or None."""
         match place:
             case ast.Name(id=name):
                 return ast.Name(f"{name}_d", context) if name in self.locals else None

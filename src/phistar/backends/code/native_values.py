@@ -80,7 +80,7 @@ class Values:
         return I64.to if wholes else F64.to
 
     def _place(self, name: str, kind: str) -> Value:
-        """Where a local stands; LLVM's passes take it to a register."""
+        """Stack slot of a local; LLVM's passes promote it to a register."""
         place = Value(f"{name}.v", TYPES[kind].to)
         self.code.put(kernel_ir.Let(place, "local", ()))
         return place
@@ -283,7 +283,7 @@ class Values:
         return self.code.whole(self.layout.lengths[self._array(node)])
 
     def place(self, node: ast.Subscript) -> Local:
-        """Where an entry stands."""
+        """Address of an entry."""
         name, code, index = self._array(node.value), self.code, node.slice
         parts = index.elts if isinstance(index, ast.Tuple) else [index]
         if len(parts) > 2 or (len(parts) == 2) != (name in self.layout.columns):

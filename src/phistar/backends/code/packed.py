@@ -202,7 +202,7 @@ class Blocks:
 
     @cached_property
     def last_outputs(self) -> dict[Tile, int]:
-        """For each tile, the output of the body computed last; a tile of constants has none."""
+        """Output of each tile's body that is computed last; a tile of constants has none."""
         body, owner = self.body, {place: tile for tile in self.tiles for place in tile.places}
         made = (position for part in body.parts for index in part for position in body.stores.get(index, ()))
         return {owner[self.places[position]]: position for position in made} if owner else {}

@@ -145,7 +145,7 @@ def _terms(left: np.ndarray, right: np.ndarray, products: Products) -> Terms:
 
 
 def _loop(lanes: int, sign: float, terms: Terms) -> Func:
-    """For each row of the table the sums of products that it makes."""
+    """Loop over the rows of the table, each of which makes some sums of products."""
     code, align, width = Code("pairs", m=F64.to, table=I64.read, count=I64), 8 * lanes, 2 + len(terms)
     code.freedom = FREE
     with code.loop(0, code["count"], some=True) as n:

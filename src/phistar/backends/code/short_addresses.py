@@ -36,7 +36,7 @@ def nearby(body: Sequence[Statement], memories: Collection[str]) -> list[Stateme
 
 
 def _window(statement: Statement, memories: Collection[str]) -> Window | None:
-    """Where a place is that is told in bytes from one of the memories on."""
+    """Address at an offset in bytes from the start of one of the memories."""
     if type(statement) is Let and statement[1] == "read":
         memory, offset = statement[2][0][0], statement[3][0]
     elif type(statement) is Store:

@@ -34,7 +34,7 @@ _INFIX = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
 
 class Places(Protocol):
-    """Where a trace's inputs are and its outputs belong."""
+    """Addresses of a trace's inputs and outputs."""
 
     @property
     def parameters(self) -> tuple[Value, ...]:

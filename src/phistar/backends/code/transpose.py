@@ -70,7 +70,7 @@ class Tile:
 
     @property
     def places(self) -> range:
-        """In packed memory."""
+        """Offsets in packed memory."""
         return range(self.start + self.entry, self.start + self.entry + self.size)
 
     def unpack(self, rows: Sequence[Local], memory: Local, known: Mapping[int, Local] | None = None) -> None:

@@ -96,7 +96,7 @@ def _kind(kind: Type) -> bytes:
 
 
 def _table_places(units: Sequence[Unit]) -> tuple[dict[str, int], int]:
-    """Where each table begins, and where memory goes on; nothing stands at 0."""
+    """Address at which each table begins, and the first free one after them; nothing stands at 0."""
     places, end = {}, _WORD
     for unit in units:
         for table in unit.tables:

@@ -231,7 +231,7 @@ class Break(NamedTuple):
 
 
 class Continue(NamedTuple):
-    """To the end of the innermost `While`'s body."""
+    """Jump to the end of the innermost `While`'s body."""
 
 
 class Return(NamedTuple):

@@ -1,4 +1,4 @@
-"""Where arrays of a widened module lie: once for all lanes, or an entry of every lane side by side.
+"""Memory layout of a widened module's arrays: one for all lanes, or the lanes' entries side by side.
 
 What no function writes is shared: whole arrays, columns of tables, and entries of vectors that are known by number.
 """

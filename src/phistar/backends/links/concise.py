@@ -110,7 +110,7 @@ def _candidates(model: Model, shifts: list[np.ndarray], k: int) -> Iterator[np.n
 
 
 def _offset(model: Model, shifts: list[np.ndarray], k: int) -> np.ndarray:
-    """From the parent's origin to the link's, in the parent's axes."""
+    """Vector from the parent's origin to the link's, in the parent's axes."""
     body = model.bodies[k]
     start = shifts[body.parent] if body.parent >= 0 else 0.0
     return _clean(body.placement.translation + body.placement.rotation @ shifts[k] - start)

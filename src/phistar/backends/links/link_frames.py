@@ -117,7 +117,7 @@ class _Normals:
 
 
 def _first(values: np.ndarray) -> np.ndarray:
-    """Where a value that is not negative occurs for the first time."""
+    """Index of the first occurrence of each value that is not negative."""
     result = np.zeros(len(values), dtype=bool)
     found, places = np.unique(values, return_index=True)
     result[places[found >= 0]] = True

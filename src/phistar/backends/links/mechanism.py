@@ -39,7 +39,7 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def rates(self) -> tuple[slice, ...]:
-        """Where the rates of each link stand in v."""
+        """Slice of v with the rates of each link."""
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -182,7 +182,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def pose(self, k: int, above: Any) -> Any:
-        """Where link k is, given where its parent is."""
+        """Pose of link k, given its parent's."""
 
     @abstractmethod
     def link_of(self, frame: str) -> int:

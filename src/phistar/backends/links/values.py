@@ -157,7 +157,7 @@ def outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarr
 
 
 def reversed_step(rotation: np.ndarray, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the parent is as the child sees it: φ(k,p) is φ of this step."""
+    """The step from the child back to its parent: φ(k,p) is φ of this step."""
     back = np.swapaxes(rotation, -1, -2)
     return back, -np.matmul(back, offset[..., None])[..., 0]
 

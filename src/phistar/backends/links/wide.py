@@ -154,7 +154,7 @@ class WideLinks(Mechanism):
 
     @property
     def rates(self) -> tuple[slice, ...]:
-        """Where the rates of each link stand in v: its joint's, then its modes'."""
+        """Slice of v with the rates of each link: its joint's, then its modes'."""
         return self._rates
 
     @cached_property
@@ -278,7 +278,7 @@ class WideLinks(Mechanism):
         return own + np.matmul(mass, half_turn(velocity, reference))
 
     def pose(self, k: int, above: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Where link k is in the world, (R, p), given its parent's."""
+        """Pose of link k in the world, (R, p), given its parent's."""
         body = self.model.bodies[k]
         return self._in_world(body.parent, body.node, above, self.plain.rotation[k], self.plain.offset[k])
 

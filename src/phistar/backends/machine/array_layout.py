@@ -1,4 +1,4 @@
-"""Where NumPy's array objects have what entries read, and what of Python and NumPy they call."""
+"""Layout of NumPy's array objects as the entries read them, and the C functions of Python and NumPy they call."""
 
 from __future__ import annotations
 

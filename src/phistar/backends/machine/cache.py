@@ -30,7 +30,7 @@ SUFFIX, PROGRAM, NOTE, PIECES, UNFINISHED = ".kernel", ".program", ".note", ".pi
 
 
 def directory() -> Path | None:
-    """Where entries are kept; None when PHISTAR_CACHE is "off" or there is no home to keep them in."""
+    """Folder of the cache; None when PHISTAR_CACHE is "off" or the user has no home."""
     given = os.environ.get("PHISTAR_CACHE", "")
     if given:
         return None if given.lower() == "off" else Path(os.path.expanduser(given))

@@ -46,7 +46,7 @@ class Layout:
 
     @cached_property
     def tables(self) -> tuple[str, ...]:
-        """Those of which all rows are kept: what a later region reads, and what is mirrored."""
+        """Tables kept whole: those that a later region reads, and those that are mirrored."""
         begun = {x.name for region in self.regions for x in region.fields if x.begun}
         inward = {x.name for region in self.regions for x in region.fields if region.direction == INWARD}
         return tuple(sorted(self.rows & (begun | inward | self.symmetric)))

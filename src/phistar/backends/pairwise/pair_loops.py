@@ -127,7 +127,7 @@ class _Areas:
 
     @property
     def _table_start(self) -> Local:
-        """Where tables begin, in rows."""
+        """Row at which each table begins."""
         rows = 6 * len(self.layout.mails(True))
         return self.code["layers"] * (6 * len(self.layout.mails(False))) + rows
 

@@ -1,4 +1,4 @@
-"""Where the bias accelerations of forward dynamics cost least: passes over its program before it is traced.
+"""Cheapest place for the bias accelerations of forward dynamics: passes over its program before tracing.
 
 The laws bring Pa into z (RJK91 eqs. 14, 15). Behind the joint it costs less, because P⁺ = P − GU* has the joint's rows
 zero: with ε = T − Hz free of it, z⁺ = z + P⁺a + Gε and θ̈ = D⁻¹ε − G*(φ*λ + a) (Featherstone, Rigid Body Dynamics

@@ -375,7 +375,7 @@ class _Machine(BlockDomain):
         return whole[..., self.rows_at(k, whole.shape[-2]), :]
 
     def rows_at(self, k: int, size: int) -> slice:
-        """Where link k, or its joint, stands in a stack; where both are as long, every joint has its link's rates."""
+        """Rows of link k, or of its joint, in a stack; where both are as long, every joint has its link's rates."""
         widths = self.sizes("links")
         return slice(sum(widths[:k]), sum(widths[: k + 1])) if size == sum(widths) else self.links.rates[k]
 

@@ -1,4 +1,4 @@
-"""From a statement and a robot to numbers: the program is made once per statement and setting, then run."""
+"""Programs of statements, made once for each statement and setting, and run on a robot's numbers."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Group:
     pair: np.ndarray
 
     def side(self, axis: int, other: int) -> int:
-        """Where the joint of one axis is to that of another."""
+        """Relation of the joint of one axis to that of another."""
         last, outer, between = self.axes
         known = {(last, outer): self.sides[0], (between, outer): self.sides[1], (last, between): self.sides[2]}
         return SAME if axis == other else known[axis, other] if (axis, other) in known else -known[other, axis]

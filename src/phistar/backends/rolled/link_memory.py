@@ -1,4 +1,4 @@
-"""Where the places of steps are: one stretch of memory for a block of states, a vector of lanes for each number.
+"""Memory of the steps: one stretch for each block of states, a vector of lanes for each number.
 
 In order: flat fields; what frames and their links exchange; slots for what children send and parents pass on, used
 again as soon as they are read, so that they stay in the cache; then the links' own numbers, only those that outlive a

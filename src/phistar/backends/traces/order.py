@@ -109,7 +109,7 @@ def _list(computed: Sequence[int], operands: Callable[[int], tuple[int, ...]], c
 
 
 def fused_products(trace: Trace) -> dict[int, int]:
-    """For each sum that takes in a product, that product; such a product is taken in by all its uses."""
+    """Products fused into sums, by sum; a product is fused in all its uses or in none."""
     code, users = trace.code, users_of(trace)
     kept = {int(value) for value, constant in zip(trace.outputs, trace.output_is_constant, strict=True) if not constant}
     free = [index for index, (op, _, _) in enumerate(code) if op == MUL and index not in kept]

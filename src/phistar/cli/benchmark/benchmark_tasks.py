@@ -58,7 +58,7 @@ def applies(function: str, model: Model) -> bool:
 
 
 def states_for(function: str, model: Model, rng: np.random.Generator) -> States:
-    """As many random states as keep one call within NUMBERS_AT_ONCE and JOINTS_AT_ONCE."""
+    """Random states, as many as keep one call within NUMBERS_AT_ONCE and JOINTS_AT_ONCE."""
     n = model.nv
     results = {MASS: n**2, MASS_INVERSE: n**2, DERIVATIVES: 3 * n**2, TASK_SPACE: 48, ROLLOUT: 3 * STEPS * n}
     numbers = model.nq + 2 * n + results.get(function, n)

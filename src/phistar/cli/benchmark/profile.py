@@ -1,4 +1,4 @@
-"""Where the time of a kernel goes: its vector instructions, counted, against what the core could do at best.
+"""Profile of a kernel: its counted vector instructions against the core's best throughput.
 
 Operations per second over the FMA peak cannot say why a kernel is slow: an addition is half a multiply-add, and what
 does not fit into the registers goes to memory and back. The bound here is exact: every multiplication and multiply-add

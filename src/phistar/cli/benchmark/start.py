@@ -40,7 +40,7 @@ class Start:
 
 
 def starts(robot: str, model: Model, functions: tuple[str, ...], folder: Path, patience: float) -> dict[str, Start]:
-    """By function; the kernels stay in `folder`, so that the caller need not compile them again."""
+    """Start times by function; the kernels stay in `folder`, so that the caller need not compile them again."""
     first, problem = _process(robot, functions, folder, patience)
     compiled = tuple(name for name in functions if name in first)
     cached, _ = _process(robot, compiled, folder, patience)
@@ -52,7 +52,7 @@ def starts(robot: str, model: Model, functions: tuple[str, ...], folder: Path, p
 
 
 def kernels(folder: Path, robot: str, function: str) -> Path:
-    """Where the kernels of one function of one robot are kept."""
+    """Folder of the kernels of one function of one robot."""
     return folder / Path(robot).stem / function
 
 

@@ -13,7 +13,7 @@ _GREY = [0.5, 0.5, 0.5, 1.0]  # a geom of this colour, MuJoCo's default, takes i
 
 
 def geometries(compiled: Compiled, body: int) -> tuple[Geometry, ...]:
-    """Those of one body, in its frame. A geom that is drawn and collides makes two."""
+    """Shapes of one body, in its frame. A geom that is both drawn and collides makes two."""
     mj, first = compiled.mj, int(compiled.mj.body_geomadr[body])
     made: list[Geometry] = []
     for geom in range(first, first + int(mj.body_geomnum[body])):
@@ -29,7 +29,7 @@ def geometries(compiled: Compiled, body: int) -> tuple[Geometry, ...]:
 
 
 def inside_geom(mj: Any, geom: int, mesh: MeshFile | None) -> Pose:
-    """Where the shape's frame is in the geom's: MuJoCo moves the frame of a mesh that it has read to its centre."""
+    """Pose of the shape's frame in the geom's: MuJoCo moves the frame of a mesh it has read to its centre."""
     if mesh is None:
         return Pose()
     asset = int(mj.geom_dataid[geom])

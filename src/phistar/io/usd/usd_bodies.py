@@ -93,7 +93,7 @@ def _hull(points: np.ndarray) -> Polytope:
 
 
 def _inertia(prim: Any, shapes: tuple[Geometry, ...], units: Units, usd: Any, warnings: list[str]) -> Inertia:
-    """As PhysicsMassAPI says; where it has no mass, or no moments, those of the shapes that collide."""
+    """Inertia by PhysicsMassAPI; where it lacks mass or moments, that of the colliding shapes."""
     api = usd.UsdPhysics.MassAPI(prim)
     mass = float(api.GetMassAttr().Get() or 0.0) * units.kilograms
     density = float(api.GetDensityAttr().Get() or 0.0) * units.kilograms / units.metres**3

@@ -50,7 +50,7 @@ class Sharing:
 
     @cached_property
     def parting(self) -> dict[int, int]:
-        """By the root of a tree, the last body on the ways to all its contacts; none where they are few."""
+        """Last body on the ways to all contacts of a tree, by the tree's root; none where they are few."""
         held = self.grasp.model.body_index(self.grasp.object)
         found = {held: held}
         for root in {self.way(frame)[0] for _, frame in self.ends}:

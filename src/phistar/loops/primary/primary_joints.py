@@ -95,13 +95,13 @@ class PrimaryJoints:
 
     @cached_property
     def coordinates(self) -> np.ndarray:
-        """Where Q stands in q."""
+        """Indices of Q in q."""
         every = np.arange(self.model.nq)
         return np.concatenate([every[self.model.joint(name).q_slice] for name in self.joints])
 
     @cached_property
     def rates(self) -> np.ndarray:
-        """Where Q̇ stands in v."""
+        """Indices of Q̇ in v."""
         every = np.arange(self.model.nv)
         return np.concatenate([every[self.model.joint(name).v_slice] for name in self.joints])
 

@@ -217,7 +217,7 @@ def _launch(
     suspects: deque[Run],
     deaths: Counter[Run],
 ) -> None:
-    """As many as the pool takes; one whose process died before flies alone."""
+    """Launch as many runs as the pool takes; one whose process died before runs alone."""
     while waiting or suspects:
         alone = bool(suspects) or any(deaths[run] for run in flying.values())
         if len(flying) >= (1 if alone else pool.size):

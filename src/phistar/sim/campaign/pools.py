@@ -1,4 +1,4 @@
-"""Where runs are done: processes of this machine (loky, by joblib), or the workers of a dask scheduler."""
+"""Pools that do the runs: processes of this machine (loky, by joblib), or the workers of a dask scheduler."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def own_version() -> str:
 
 
 def _end_with(parent: int) -> None:
-    """In a worker: ends it soon after the process that started it is gone."""
+    """End this worker soon after the process that started it is gone."""
 
     def watch() -> None:
         while os.getppid() == parent:

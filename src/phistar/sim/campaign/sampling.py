@@ -1,4 +1,4 @@
-"""Where the runs of a campaign lie among all that a scene can draw.
+"""Sampling: the place of a campaign's runs among all that a scene can draw.
 
 A scene's random numbers are a map from the unit cube: every one of them is the inverse distribution function of one or
 more coordinates. A Latin hypercube spreads the runs evenly over the range of each number, and a search moves them to

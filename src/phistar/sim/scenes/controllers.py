@@ -142,7 +142,7 @@ def _hold(setting: Setting, gains: Mapping[str, Any]) -> Control:
     curved = [joint for joint in Coordinates(model).curved_joints if driven[joint.v_slice].any()]
 
     def hold(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Where it was, by springs and dampers, with gravity carried."""
+        """Hold the starting posture by springs and dampers, with gravity compensated."""
         back = np.zeros(model.nv)  # rest ⊖ q, of what is driven
         back[rates] = rest[places] - q[places]
         for joint in curved:

@@ -1,4 +1,4 @@
-"""Where scenes come from: files and bundled ones, as they stand or as changes of another.
+"""Sources of scenes: files and bundled ones, as they stand or as changes of another.
 
     extends = "grapple"        # a bundled scene, or a file in the same folder
 
