@@ -5,20 +5,26 @@ import gc
 import os
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+def pytest_configure(config):
+    """`make test` tries thirty examples of a property, `make test-all` a hundred."""
+    count = 30 if "not slow" in config.option.markexpr else 100
+    settings.register_profile("phistar", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=count)
+    settings.load_profile("phistar")
+
 
 # Kernels stay alive for a whole run, and tracing makes millions of small objects: by Python's own thresholds (700, 10,
 # 10) a sixth of the processor's time goes into looking for cycles that are not there.
 gc.set_threshold(100_000, 50, 100)
 
 ROOT = Path(__file__).resolve().parents[1]
+GOLDEN = 0.6180339887498949  # its multiples spread evenly, along every axis of a grid of cases
 FREE = {Path(place).resolve() for place in (tempfile.gettempdir(), Path.home(), "/dev")}
 MADE = {"os.mkdir": 0, "os.rename": 1, "os.link": 1, "os.symlink": 1}  # and which argument says where
 
@@ -54,6 +60,18 @@ def _folders_of_this_run(tmp_path_factory):
     """Those that pytest's --basetemp and PHISTAR_CACHE name may be anywhere."""
     given = (tmp_path_factory.getbasetemp(), os.environ.get("PHISTAR_CACHE"))
     FREE.update(Path(place).resolve() for place in given if place)
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` is applied
+def pytest_collection_modifyitems(items):
+    seen = Counter()
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        if sampled is not None:
+            case = item.nodeid.split("[")[0]
+            if seen[case] * GOLDEN % 1.0 >= 1.0 / sampled.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[case] += 1
 
 
 @pytest.fixture(autouse=True)

@@ -39,6 +39,7 @@ def differences(function, x, step=1e-4):
     return np.stack(columns, axis=-1)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_jacobians_by_coordinates_are_those_of_differences(name):
     stated, (arrays, frame) = FUNCTIONS[name], arguments(name)
@@ -72,6 +73,7 @@ def jax():
     return jax
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_jax_gives_the_jacobians_in_both_modes_compiled_and_over_batches(name, jax):
     import phistar.jax as psj

@@ -42,6 +42,7 @@ CALLS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_the_second_call_gives_what_the_first_gave(call):
     model = ARM.replace(name="another")

@@ -51,6 +51,7 @@ def test_gravity_is_what_the_height_of_the_mass_centres_says(two_links):
     assert all(same(load[i], -g * sympy.diff(height, q)) for i, q in enumerate((q1, q2)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["mass_matrix", "mass_matrix_inverse", "bias", "forward_dynamics"])
 def test_expressions_have_the_values_of_the_function(name):
     model, rng = ps.chain(3), np.random.default_rng(0)

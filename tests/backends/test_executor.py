@@ -104,6 +104,7 @@ OVER_LINKS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", OVER_LINKS)
 def test_vectors_over_the_links_are_in_the_axes_of_the_bodies(name):
     assert compared(STATED[name].statements_for(tree(), ("tip",))[0]) < TOLERANCE
@@ -121,6 +122,7 @@ def test_what_is_zero_over_the_joints_is_made_beside_what_is_not():
 # Parameters
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "momentum", "operational_space"])
 def test_inertias_and_gravity_may_be_inputs(name):
     """A robot given another's inertias and gravity moves as that one."""
@@ -157,6 +159,7 @@ def test_a_statement_of_a_long_chain_takes_parameters():
 OVER_JOINTS = ["dynamics.innovations", "dynamics.mass_matrix_inverse", "control.innovations.whitened"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", ["dynamics.innovations", "dynamics.mass_matrix_inverse", "control.innovations.coloured"]
 )
@@ -215,6 +218,7 @@ def test_poses_of_frames_far_out_are_those_of_the_links(floating):
 FREE = [name for name in STATED if name.startswith("freeflying.") and name != "freeflying.two_way_dynamics.mass_matrix"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FREE)
 def test_free_robots_are_the_program_on_arrays(name):
     """Sums over siblings, and what the base link is given and gives."""

@@ -43,6 +43,7 @@ def frames_of(function, case):
     return case.frames if "frame" in inspect.signature(function).parameters else ()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", STATED)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_every_public_function_has_the_value_of_its_dense_statement(case, name):
@@ -68,6 +69,7 @@ def stated(function, case, frames):
     return {name: bound.expression(node) for name, node in function.nodes(bound.symbols).items()}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", STATED)
 def test_compiled_and_interpreted_agree_on_batches(name):
     case = CASES["floating"]
@@ -98,6 +100,7 @@ def baseline():
     return Target(host().triple, "x86-64", "")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 @pytest.mark.parametrize("target", [host, baseline], ids=["this CPU", "x86-64 without AVX and FMA"])
 def test_lanes_and_instruction_sets_do_not_change_the_value(target, lanes):
@@ -246,6 +249,7 @@ def test_wrong_shapes_are_phistar_errors(state, used):
     assert isinstance(error.value, ValueError) and str(error.value).endswith(".")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", STATED)
 def test_a_later_call_gives_what_the_first_gave(name):
     """A function that has been compiled is called at once; what it does around its statement must not be lost."""

@@ -270,6 +270,7 @@ def pushed(phase, force, seconds):
     return Scene(found.name, content, found.folder, found.where).run(11)
 
 
+@pytest.mark.slow
 def test_a_push_that_no_finger_feels_is_followed_and_the_body_captured():
     result = pushed("wait", [0.4, 0.3, 0.0, 0.0, 0.0, 0.0], 120.0)
     surprise = next(values for name, values in result.signals.items() if name.endswith("surprise"))
@@ -277,6 +278,7 @@ def test_a_push_that_no_finger_feels_is_followed_and_the_body_captured():
     assert result.summary["captured"], result.summary["missing"]
 
 
+@pytest.mark.slow
 def test_arms_on_their_way_turn_back_where_something_pushes_the_object():
     phases = pushed("reach", [0.0, 0.0, 0.0, 16.0, 0.0, 10.0], 1.0).summary["phases"]
     assert phases[-1]["name"] == "regroup" and phases[-1]["reason"].startswith("something pushed the object")

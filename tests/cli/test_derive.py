@@ -190,6 +190,7 @@ PAPERS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("statement", PAPERS)
 @pytest.mark.parametrize("mechanism", [[], ["--tree", "--armature"]], ids=["chain", "tree"])
 def test_the_papers_statements_come_out_linear(statement, mechanism, capsys):

@@ -42,6 +42,7 @@ def windows():
     return model.embedded(q=raised(model)), raised(model)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("make", [linkage, grasp, balls, bent, windows])
 def test_the_coriolis_matrix_is_that_of_the_tree_and_of_how_the_map_changes(make):
     """C_c = X*(CX + ℳẊ), with which dℳ_c/dt − 2C_c is skew as the tree's is (Wen and Kreutz 1988)."""
@@ -77,6 +78,7 @@ def test_a_push_on_a_closed_chain_is_found_by_its_momentum():
     assert abs(memory.force - push) < 0.01 * push
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("make", [linkage, grasp, balls])
 def test_the_mass_matrix_changes_by_twice_the_coriolis_matrix_but_for_a_skew_part(make):
     """C(θ, θ̇)θ̇ = 𝒞, and x*(dℳ/dt − 2C)x = 0 for every x."""

@@ -84,6 +84,7 @@ def test_the_object_gets_the_acceleration_asked_for_and_the_contacts_the_forces(
     np.testing.assert_allclose(internal_forces(grasp, q, added), added, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_nothing_drives_the_lid_of_a_held_box_and_the_box_still_moves_as_asked():
     model, q = carriers(lid=True)
     grasp, rng = Grasp(model, "box"), np.random.default_rng(4)
@@ -149,6 +150,7 @@ def turned_run():
     return law, reference, target, run
 
 
+@pytest.mark.slow
 def test_the_energy_of_the_attitude_law_never_rises_and_the_object_turns_to_its_place():
     law, reference, target, run = turned_run()
     energy = law.energy(run.q, run.v, reference)

@@ -13,6 +13,7 @@ SEEDS = pytest.mark.parametrize("seed", (0, 2, 5))
 STEP = 1e-6
 
 
+@pytest.mark.sampled(6)
 @SEEDS
 def test_the_kinetic_energy_is_half_the_square_of_the_residuals(seed):
     case = mechanism(seed)
@@ -21,6 +22,7 @@ def test_the_kinetic_energy_is_half_the_square_of_the_residuals(seed):
     assert abs(0.5 * found.velocity @ found.velocity - energy) < 1e-12 * energy
 
 
+@pytest.mark.sampled(2)
 @SEEDS
 def test_the_residuals_change_by_innovations_less_mu(seed):
     """Along the motion that forward dynamics gives, on every kind of joint, tree, armature and rotor."""
@@ -33,6 +35,7 @@ def test_the_residuals_change_by_innovations_less_mu(seed):
     assert np.abs((ahead - behind) / (2 * STEP) - expected).max() < 1e-8 * (1 + np.abs(expected).max())
 
 
+@pytest.mark.sampled(2)
 @SEEDS
 def test_without_gravity_mu_does_no_work(seed):
     case = mechanism(seed)

@@ -61,6 +61,7 @@ CHOSEN = [case for case in CASES if isinstance(case[0], KINDS)]
 SOME = pytest.mark.parametrize(("law", "reference"), CHOSEN, ids=[type(law).__name__ for law, _ in CHOSEN])
 
 
+@pytest.mark.sampled(6)
 @EVERY
 def test_compiled_it_gives_the_same_forces_for_one_state_and_for_many(law, reference):
     rng = np.random.default_rng(0)
@@ -74,6 +75,7 @@ def test_compiled_it_gives_the_same_forces_for_one_state_and_for_many(law, refer
     np.testing.assert_allclose(law(0.5, q[1, 2], v[1, 2], *reference), plain[1, 2], rtol=0, atol=1e-11 * scale)
 
 
+@pytest.mark.sampled(2)
 @SOME
 def test_inside_a_rollout_it_holds_its_forces_over_each_step(law, reference):
     parameters = reference[0] if reference else None
@@ -83,6 +85,7 @@ def test_inside_a_rollout_it_holds_its_forces_over_each_step(law, reference):
     np.testing.assert_allclose(found.q, again.q, rtol=0, atol=1e-11)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(COMPILER is None, reason="no C compiler (cc, gcc or clang) on this machine")
 @SOME
 def test_exported_as_c_it_gives_the_same_forces(law, reference, tmp_path):

@@ -26,6 +26,7 @@ def test_with_one_velocity_in_both_places_it_is_the_coriolis_force(seed):
     assert np.abs(matrix(model, q, v) @ v - expected).max() < 1e-12 * (1.0 + np.abs(expected).max())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_rate_of_the_mass_matrix_less_twice_c_is_skew(seed):
     """On trees, with every joint, armature and geared rotors."""

@@ -16,6 +16,7 @@ RUNS = {"python", "py", "console", "sh", "toml", "xml"}
 SHOWS = {"text", "latex", "c", "js", "json"}
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_the_code_of_a_page_runs_and_prints_what_is_shown(path, tmp_path, monkeypatch):
     """`make readme` writes the output anew."""

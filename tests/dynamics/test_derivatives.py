@@ -50,6 +50,7 @@ def differences(function, nv):
 # First derivatives
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", ["inverse", "forward"])
 def test_derivatives_are_those_of_differences_on_every_kind_of_joint(case, name):
     model, q, v, given = case
@@ -63,6 +64,7 @@ def test_derivatives_are_those_of_differences_on_every_kind_of_joint(case, name)
     assert max(errors) <= DIFFERENCES, errors
 
 
+@pytest.mark.sampled(6)
 def test_the_last_derivative_is_the_mass_matrix_or_its_inverse(case):
     model, q, v, given = case
     assert relative(ps.inverse_dynamics_derivatives(model, q, v, given).da, ps.mass_matrix(model, q)) <= ROUNDING
@@ -228,6 +230,7 @@ def test_empty_batches_lists_and_wrong_shapes_behave_as_in_numpy(name):
 # The motion of small deviations
 
 
+@pytest.mark.sampled(6)
 def test_linearize_stacks_kinematics_and_forward_derivatives(case):
     model, q, v, tau = case
     a, b = ps.linearize(model, q, v, tau)
@@ -237,6 +240,7 @@ def test_linearize_stacks_kinematics_and_forward_derivatives(case):
     assert np.array_equal(b[:nv], np.zeros((nv, nv))) and np.array_equal(a[:nv, nv:], np.eye(nv))
 
 
+@pytest.mark.sampled(2)
 def test_a_deviation_of_q_moves_as_linearize_says(case):
     """d/dt of δ with q̂(t) = q(t) ⊕ δ(t): only the first derivative of both motions counts, so both keep their rates."""
     model, q, v, tau = case
@@ -280,6 +284,7 @@ def test_the_linearized_motion_follows_the_difference_of_two_simulated_ones():
 # Linear in the inertias
 
 
+@pytest.mark.sampled(2)
 def test_inverse_dynamics_is_the_regressor_times_the_parameters(case):
     model, q, v, a = case
     parameters = np.concatenate([body.inertia.parameters for body in model.bodies])
@@ -300,6 +305,7 @@ def test_every_column_of_the_regressor_is_what_its_parameter_does():
 # Second derivatives
 
 
+@pytest.mark.sampled(4)
 def test_hessian_products_are_differences_of_gradients(case):
     model, q, v, a = case
     w, dq, dv, da = np.random.default_rng(0).normal(size=(4, model.nv))
@@ -359,6 +365,7 @@ def to_peer(model, peer, q):
 ROBOTS = [("ur5_robot", False), ("panda", False), ("solo12", True)]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "floating"), ROBOTS)
 def test_real_robots_agree_with_pinocchio(name, floating):
     path = robot(name)

@@ -24,6 +24,7 @@ def dense(case: Mechanism, node, frames: tuple[str, ...] | None = None) -> np.nd
     return result[:, 0] if node.domain.over == "scalars" else result
 
 
+@pytest.mark.sampled(4)
 @EVERY
 def test_inverse_and_forward_dynamics(case):
     s, v = case.symbols, case.vectors
@@ -34,6 +35,7 @@ def test_inverse_and_forward_dynamics(case):
     assert relative(accelerations, dense(case, s.mass.inv @ (s.T - s.C - s.g))) < 1e-10
 
 
+@pytest.mark.sampled(6)
 @EVERY
 def test_forces_at_frames_enter_through_the_jacobians_adjoint(case):
     s, v = case.symbols, case.vectors
@@ -43,6 +45,7 @@ def test_forces_at_frames_enter_through_the_jacobians_adjoint(case):
     assert relative(ps.forward_dynamics(case.model, case.q, v["v"], tau, f_ext=f_ext), v["qdd"]) < 1e-10
 
 
+@pytest.mark.sampled(4)
 @EVERY
 def test_mass_matrix_its_inverse_and_its_factors(case):
     s, identity = case.symbols, np.eye(case.model.nv)
@@ -62,6 +65,7 @@ def test_innovations_factor_the_mass_matrix(name):
     assert relative(d, dense(case, case.symbols.D)) < TOLERANCE
 
 
+@pytest.mark.sampled(2)
 @EVERY
 def test_bias_and_gravity(case):
     s = case.symbols
@@ -69,6 +73,7 @@ def test_bias_and_gravity(case):
     assert relative(ps.gravity_load(case.model, case.q), dense(case, s.g)) < TOLERANCE
 
 
+@pytest.mark.sampled(3)
 @EVERY
 def test_jacobians_and_frames(case):
     for name in case.frames:
@@ -110,6 +115,7 @@ def test_operational_space_inertia_coriolis_and_gravity(case):
     assert relative(omega @ gravity, dense(case, s.J @ s.mass.inv @ s.g)) < 1e-8
 
 
+@pytest.mark.sampled(2)
 @EVERY
 def test_a_tip_force_changes_accelerations_by_what_forward_dynamics_says(case):
     """force is the paper's f(0), exerted by the tip: Δθ̈ = FD(f_ext = −force) − FD() (RJK91 eq. 18)."""
@@ -120,6 +126,7 @@ def test_a_tip_force_changes_accelerations_by_what_forward_dynamics_says(case):
     assert np.allclose(change, with_force - without, atol=1e-10 * np.abs(with_force).max())
 
 
+@pytest.mark.sampled(6)
 @EVERY
 def test_momentum_energy_and_centre_of_mass(case):
     model, q, v = case.model, case.q, case.vectors["v"]
@@ -148,6 +155,7 @@ def stated_functions():
     return {name: getattr(ps, name) for name in dir(ps) if hasattr(getattr(ps, name), "statement")}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", stated_functions())
 def test_a_function_shows_the_statement_it_is_compiled_from(name):
     for statement in stated_functions()[name].statements.values():
@@ -233,6 +241,7 @@ def test_unknown_frames_are_named_with_near_matches():
         ps.jacobian(case.model, case.q, "frame_0")
 
 
+@pytest.mark.sampled(4)
 @EVERY
 def test_what_forces_add_is_the_change_of_forward_dynamics(case):
     model, q, v, tau = case.model, case.q, case.vectors["v"], case.vectors["T"]
@@ -244,6 +253,7 @@ def test_what_forces_add_is_the_change_of_forward_dynamics(case):
     assert np.allclose(ps.force_response(model, q, tau), with_joints - still, atol=1e-10 * np.abs(pushed).max())
 
 
+@pytest.mark.sampled(4)
 @EVERY
 def test_motions_and_mobility_of_frames_one_by_one_and_stacked(case):
     model, q, v, frames = case.model, case.q, case.vectors["v"], list(case.frames)

@@ -169,6 +169,7 @@ def test_one_frame_named_on_an_abstract_tree_is_one_frame():
     assert form(frames=["x", "y"], tree=True) == form(frames=["x", "y"]) == "B*ψ*H*D⁻¹HψB"
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("robot", [ps.chain(6), ps.load("freeflyer"), ps.load("rj2w_tree")], ids=lambda m: m.name)
 def test_the_cost_of_a_bound_statement_is_that_of_the_kernel_that_runs(robot):
     algebra = ps.algebra(robot)

@@ -124,6 +124,7 @@ def close(found, expected, tolerance=2e-6):
     np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * (1.0 + np.abs(expected).max()))
 
 
+@pytest.mark.sampled(6)
 def test_the_mass_matrix_is_that_of_the_nodes(known, mass):
     model, q, v = known.model, known.q, known.v
     close(ps.mass_matrix(model, q), mass)
@@ -135,6 +136,7 @@ def test_the_mass_matrix_is_that_of_the_nodes(known, mass):
     close(ps.composite_inertia(model, q)[..., 3, 3].max(), model.total_mass)
 
 
+@pytest.mark.sampled(2)
 def test_weight_momentum_and_center_are_those_of_the_nodes(known):
     model, q, v = known.model, known.q, known.v
     pieces, motions = known.pieces(q), known.motions(q)
@@ -152,6 +154,7 @@ def test_weight_momentum_and_center_are_those_of_the_nodes(known):
     close(ps.centroidal_map(model, q)[3:] @ v, total[3:])
 
 
+@pytest.mark.sampled(2)
 def test_the_frame_moves_as_its_pose_does(known, jacobian):
     model, q, v, a, h = known.model, known.q, known.v, known.a, 1e-5
     close(ps.jacobian(model, q, "tip"), jacobian)
@@ -162,6 +165,7 @@ def test_the_frame_moves_as_its_pose_does(known, jacobian):
     close(ps.frame_acceleration(model, q, v, a, "tip"), jacobian @ a + drift, 1e-5)
 
 
+@pytest.mark.sampled(6)
 def test_forces_and_accelerations_are_lagranges(known, mass, jacobian):
     model, q, v, a, h = known.model, known.q, known.v, known.a, 1e-5
     lead = model.joints[0]
@@ -190,6 +194,7 @@ def test_forces_and_accelerations_are_lagranges(known, mass, jacobian):
     close(ps.inverse_dynamics(model, q, v, found.accelerations)[free], known.tau[free])
 
 
+@pytest.mark.sampled(2)
 def test_the_coriolis_matrix_is_christoffels(known):
     model, q, v, h = known.model, known.q, known.v, 1e-5
     found = ps.coriolis_matrix(model, q, v)
@@ -223,6 +228,7 @@ def test_inverse_kinematics_moves_joints_alone(known):
     assert found.success and not any(found.q[body.mode_q_slice].any() for body in model.bodies)
 
 
+@pytest.mark.sampled(2)
 def test_the_task_space_is_that_of_mass_and_jacobian(known, mass, jacobian):
     model, q = known.model, known.q
     mobility = jacobian @ np.linalg.solve(mass, jacobian.T)
@@ -232,6 +238,7 @@ def test_the_task_space_is_that_of_mass_and_jacobian(known, mass, jacobian):
     close(felt, -np.linalg.solve(mass, jacobian.T @ push), 1e-4)
 
 
+@pytest.mark.sampled(6)
 def test_derivatives_are_differences(known):
     model, q, v, tau, h = known.model, known.q, known.v, known.tau, 1e-6
     found = ps.forward_dynamics_derivatives(model, q, v, tau)
@@ -244,6 +251,7 @@ def test_derivatives_are_differences(known):
     close(ps.mass_matrix(model, q) @ found.dq, -inverse.dq, 1e-6)
 
 
+@pytest.mark.sampled(6)
 def test_estimation_is_of_links_that_bend(known, mass):
     model, q, inverse = known.model, known.q, np.linalg.inv(mass)
     close(ps.estimation.closed_form_inverse(model, q), inverse, 1e-5)
@@ -293,6 +301,7 @@ def test_free_flight_is_that_of_the_mass_matrix(known, mass, jacobian):
             refused(*((model, q) if refused is ps.freeflying.mass_matrix else (model, q, v)))
 
 
+@pytest.mark.sampled(2)
 def test_motions_batches_and_exports_agree(known, tmp_path):
     model, q, v, tau = known.model, known.q, known.v, known.tau
     expected = ps.forward_dynamics(model, q, v, tau)
@@ -338,6 +347,7 @@ def parameters(model):
     return np.concatenate([[1.0] if body.modes else body.inertia.parameters for body in model.bodies])
 
 
+@pytest.mark.sampled(2)
 def test_the_regressor_gives_the_forces_of_the_parameters(known):
     model, q, v, a = known.model, known.q, known.v, known.a
     table, own = ps.regressor(model, q, v, a), parameters(model)
@@ -353,6 +363,7 @@ def test_the_regressor_gives_the_forces_of_the_parameters(known):
     close(table @ own, ps.inverse_dynamics(heavier, q, v, a) - model.armature * a, 1e-12)
 
 
+@pytest.mark.sampled(2)
 def test_filters_scans_and_arithmetic_of_many_digits_are_of_links_that_bend(known):
     model, q, v, tau = known.model, known.q, known.v, known.tau
     plain = ps.estimation.forward_dynamics(model, q, v, tau, keep="all")

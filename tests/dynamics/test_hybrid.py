@@ -39,6 +39,7 @@ def drawn(model, share=0.4):
     return prescribed, told, is_told
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_on_random_trees_it_is_the_partition_of_the_mass_matrix(seed):
     rng = np.random.default_rng(seed)

@@ -49,6 +49,7 @@ MECHANISMS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("asked", MECHANISMS.values(), ids=MECHANISMS)
 def test_task_forces_make_the_task_accelerations_that_the_equation_says(asked):
     """Λβ̇ + c + g = F with T = J*F (KJR92 eqs. 2, 3), on trees, floating bases and several frames."""

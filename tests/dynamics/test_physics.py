@@ -42,6 +42,7 @@ def energy(model, q, v):
     return ps.kinetic_energy(model, q, v) + ps.potential_energy(model, q)
 
 
+@pytest.mark.sampled(2)
 @EVERY
 @settings(max_examples=30)
 @given(seed=states)
@@ -75,6 +76,7 @@ def test_gravity_changes_the_momentum_of_a_free_mechanism_by_its_weight(seed):
     assert np.abs(found - expected).max() < 1e-7 * max(1.0, np.abs(a).max() * model.total_mass)
 
 
+@pytest.mark.sampled(2)
 @EVERY
 @settings(max_examples=30)
 @given(seed=states)

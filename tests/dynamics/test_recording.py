@@ -40,6 +40,7 @@ def recorded(found, given):
     return np.array(replay(found.trace, list(np.concatenate(list(given.values())))), dtype=float)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("case, name", PAIRS)
 def test_a_recorded_function_has_the_value_of_the_function(case, name):
     case = CASES[case]

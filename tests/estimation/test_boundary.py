@@ -31,6 +31,7 @@ def assert_solved(problem, solution):
         assert np.abs(defect).max() < 1e-11 * scale, name
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("ends", "conditions"), CONDITIONS.items(), ids=map(" ".join, CONDITIONS))
 def test_forward_and_inverse_solve_the_equations(arm, ends, conditions):
     model, q, v, tau = arm

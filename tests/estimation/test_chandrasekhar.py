@@ -64,6 +64,7 @@ CHAINS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CHAINS)
 @pytest.mark.parametrize("n", [2, 3, 20, 200])
 def test_propagated_gains_are_the_riccati_equation_s(name, n):

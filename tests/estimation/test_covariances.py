@@ -142,6 +142,7 @@ def test_the_closed_form_is_the_inverse_of_the_mass_matrix(armature):
     assert np.abs(identity - np.eye(6)).max() < 1e-11
 
 
+@pytest.mark.slow
 def test_the_closed_form_is_quadratic_and_wins_on_long_chains():
     """Operations counted on the instructions, for the whole inverse."""
     counts = {n: _operations(estimation.closed_form_inverse, ps.chain(n)) for n in (10, 20, 40)}
@@ -158,6 +159,7 @@ def _operations(function, model):
     return trace_statements(Statements((("y", node),), symbols, setting, True, model, {}, form=form))[0].operations
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(8))
 def test_the_closed_form_holds_on_trees_and_for_joints_of_any_dof(seed):
     model = mechanism(seed, serial=False, rotors=False).model

@@ -34,6 +34,7 @@ def test_every_quantity_is_that_of_the_printed_equations(moving_arm, update):
         assert relative(getattr(found, name).reshape(expected.shape), expected) < 1e-11, name
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("name", ["puma560", "tree with rotors", "tree of any joints"])
 def test_accelerations_are_those_of_forward_dynamics(name, update):

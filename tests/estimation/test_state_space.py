@@ -99,6 +99,7 @@ def test_the_sample_covariance_of_white_noise_approaches_the_mass_matrix(name):
     assert np.any(np.abs(drawn.T @ drawn / count - mass) > 0.1 * spread)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_trees_and_joints_of_any_dof_are_series_too(seed):
     """Where branches meet their forces are added; the rates of a joint are measured one after the other."""
@@ -113,6 +114,7 @@ def test_trees_and_joints_of_any_dof_are_series_too(seed):
     assert relative(accelerations, ps.forward_dynamics(model, q, v, tau)) < 1e-7
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("free_base", [False, True])
 @pytest.mark.parametrize("seed", [0, 2, 3])
 def test_link_forces_are_sampled_with_the_kernels_covariance(seed, free_base):

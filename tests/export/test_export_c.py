@@ -71,6 +71,7 @@ PAIRS += [(robot, name) for robot in ("rj2w_tree", "freeflyer", *KINDS) for name
 PAIRS += [(robot, "forward_dynamics") for robot in KINDS]
 
 
+@pytest.mark.sampled(4)
 @needs_compiler
 @pytest.mark.parametrize("robot, name", PAIRS)
 def test_c_computes_what_phistar_computes(robot, name, tmp_path):
@@ -109,6 +110,7 @@ def conditioning(name, model, q):
     return max(1.0, 1e-2 * np.linalg.cond(ps.mass_matrix(model, q))) if "inverse" in name or "forward" in name else 1.0
 
 
+@pytest.mark.sampled(2)
 @needs_compiler
 @pytest.mark.parametrize("name", ["jacobian", "forward_kinematics", "jacobian_dot_v", "operational_space"])
 def test_quantities_of_a_frame(name, tmp_path):

@@ -52,6 +52,7 @@ def state(robot):
     return robot.random(rng, (3,)), rng.normal(size=(3, robot.nv)), rng.normal(size=(3, robot.nv - 6))
 
 
+@pytest.mark.sampled(6)
 def test_the_mass_matrix_is_the_schur_complement_of_the_floating_one(robot, state):
     q, _, _ = state
     ours = ps.freeflying.mass_matrix(robot, q)
@@ -59,6 +60,7 @@ def test_the_mass_matrix_is_the_schur_complement_of_the_floating_one(robot, stat
     assert np.array_equal(ours, np.swapaxes(ours, -1, -2))
 
 
+@pytest.mark.sampled(6)
 def test_inverse_dynamics_undoes_forward_dynamics_with_a_free_base(robot, state):
     """Coriolis forces, an external force and thrust included; the base accelerates as it must."""
     q, v, a = state
@@ -78,6 +80,7 @@ def test_inverse_dynamics_is_linear_in_the_accelerations_with_the_mass_matrix(ro
     assert relative(forces, (ps.freeflying.mass_matrix(robot, q) @ a[..., None])[..., 0]) < 1e-11
 
 
+@pytest.mark.sampled(3)
 def test_the_whole_robots_inverse_dynamics_says_the_same(robot, state):
     """ps.inverse_dynamics with the base's acceleration for which its first six entries, the thrust, are zero."""
     q, v, a = state
@@ -96,6 +99,7 @@ def test_gravity_is_not_felt_by_the_joints(robot, state):
     assert relative(forces, ps.freeflying.inverse_dynamics(floating, q, v, a)) < 1e-13
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", KINDS)
 def test_joints_of_any_dof(kind):
     model = free_robot(40, kind=kind, bodies=4, serial=False, armature=False)
@@ -241,6 +245,7 @@ def test_accelerations_have_joint_entries_only():
 # Long robots
 
 
+@pytest.mark.slow
 def test_long_chains_are_compiled_link_by_link():
     """More links than are written out: rolled kernels over all joints, of which the base's entries are dropped."""
     builder = ps.ModelBuilder("long", gravity=(0, 0, 0))

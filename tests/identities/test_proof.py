@@ -33,6 +33,7 @@ def statement(pair):
     return tuple(map(typed, pair))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PRINTED)
 def test_the_papers_equation_is_proved_in_few_steps(name):
     """benchmarks/proofs.py prints how long each takes."""

@@ -20,6 +20,7 @@ def operators(A):
     ]
 
 
+@pytest.mark.sampled(6)
 @EVERY
 def test_rates_of_operators_are_the_differences_of_their_matrices(case):
     A, rng = case.algebra, np.random.default_rng(0)

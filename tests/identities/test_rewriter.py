@@ -81,6 +81,7 @@ ON_CHAIN = {"serial": True, "tips": True, "frames": 1, "armature": False}
 MECHANISMS = {"chain": ON_CHAIN, "tree": {"serial": False, "armature": True}, "chain with armature": {"serial": True}}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("where", MECHANISMS)
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_form_found_has_the_value_of_the_statement(name, where):
@@ -102,19 +103,19 @@ SERIAL = mechanism(50, serial=True, tips=True, frames=1, armature=False, bodies=
 BRANCHING = mechanism(51, serial=False, tips=False, frames=2, armature=True, bodies=4, kind="helical")
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(statements(SERIAL.symbols))
 def test_simplifying_keeps_the_value_of_any_statement_of_a_chain(node):
     assert_equal(SERIAL, node, simplify(node, SERIAL.symbols, SERIAL.setting).result)
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(statements(BRANCHING.symbols))
 def test_simplifying_keeps_the_value_of_any_statement_of_a_tree(node):
     assert_equal(BRANCHING, node, simplify(node, BRANCHING.symbols, BRANCHING.setting).result)
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 3)
 @given(statements(CHAIN[0], longest=5))
 def test_simplifying_never_costs_more_and_is_done_when_it_is_done(node):
     derivation = simplify(node, *CHAIN)

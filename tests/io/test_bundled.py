@@ -100,6 +100,7 @@ def coal_solids(coal, model, q, body):
             yield coal.CollisionObject(shapes[type(geometry.shape)](geometry.shape), pose)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["puma560", "puma560_akb", "rj2w_tree", "freeflyer", "wd89_fig1"])
 def test_the_solids_of_joined_links_touch(name):
     """As drawn the robot hangs together, whatever its joints do: no gap of more than a centimetre at any joint."""

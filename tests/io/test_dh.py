@@ -58,7 +58,7 @@ def massive(rng: np.random.Generator, **geometry: float | str) -> DHRow:
 
 
 @conventions
-@settings(max_examples=50)  # each compiles a model of its own
+@settings(max_examples=settings.default.max_examples // 2)  # each compiles a model of its own
 @given(rows=tables, seed=st.integers(0, 2**32 - 1))
 def test_link_frames_are_products_of_the_tables_transforms(convention, rows, seed):
     model = from_dh(rows, convention)

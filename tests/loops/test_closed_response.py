@@ -35,6 +35,7 @@ def closed(request):
     return model, q, v
 
 
+@pytest.mark.sampled(6)
 def test_the_inverse_is_what_unit_joint_forces_do_while_loops_stay_closed(closed):
     model, q, v = closed
     inverse = ps.mass_matrix_inverse(model, q)
@@ -44,6 +45,7 @@ def test_the_inverse_is_what_unit_joint_forces_do_while_loops_stay_closed(closed
     assert relative(inverse @ ps.mass_matrix(model, q) @ inverse, inverse) < 1e-11
 
 
+@pytest.mark.sampled(6)
 def test_mobility_and_responses_are_those_of_unit_forces_at_the_frame(closed):
     model, q, v = closed
     frame = list(model.frames)[-1]
@@ -57,6 +59,7 @@ def test_mobility_and_responses_are_those_of_unit_forces_at_the_frame(closed):
     assert relative(ps.force_response(model, q, tau, {frame: force}), both) < 1e-11
 
 
+@pytest.mark.sampled(6)
 def test_task_mobility_has_the_coriolis_and_gravity_of_the_closed_motion(closed):
     model, q, v = closed
     frame, zero = list(model.frames)[-1], np.zeros(model.nv)
@@ -108,6 +111,7 @@ def test_pinocchio_finds_the_same_responses():
     assert relative(ps.mobility(model, q, "left_tip"), J @ want @ J.T) < 1e-9
 
 
+@pytest.mark.slow
 def test_long_chains_answer_as_short_ones_do():
     model = pair.two_arms(24)  # 48 bodies: link by link
     q, v, _ = (x[0] for x in pair.states(24, 1))

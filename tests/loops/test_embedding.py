@@ -41,6 +41,7 @@ def case(request):
     return model, model.embedded(q=q), q, rates, rng.standard_normal(model.nv)
 
 
+@pytest.mark.sampled(2)
 def test_there_is_a_rate_for_each_freedom_that_the_loops_leave(case):
     model, embedded, q, rates, _ = case
     maps = embedded.embedding
@@ -49,6 +50,7 @@ def test_there_is_a_rate_for_each_freedom_that_the_loops_leave(case):
     assert embedded.tree == model.tree and not embedded.loops
 
 
+@pytest.mark.sampled(2)
 def test_accelerations_are_those_that_multipliers_give(case):
     model, embedded, q, rates, tau = case
     maps = embedded.embedding
@@ -60,6 +62,7 @@ def test_accelerations_are_those_that_multipliers_give(case):
     assert relative(batch[1], a) < 1e-12
 
 
+@pytest.mark.sampled(6)
 def test_the_factorization_and_operational_space_are_the_closed_chains(case):
     model, embedded, q, rates, _ = case
     v, frame = embedded.embedding.independent_rates(rates), list(model.frames)[-1]

@@ -51,6 +51,7 @@ def closed_state(model, seed=0):
 CARRIERS = [("bars", False), ("ground", True), ("one node", False), ("behind", True)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("at", "free"), CARRIERS)
 def test_it_moves_as_with_multipliers(at, free):
     model = window(at, free)
@@ -64,6 +65,7 @@ def test_it_moves_as_with_multipliers(at, free):
     np.testing.assert_allclose(ps.inverse_dynamics(made, q, v, found), forces, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("at", "free"), CARRIERS)
 def test_its_operators_are_those_of_the_tree_seen_by_independent_rates(at, free):
     model = window(at, free)

@@ -83,6 +83,7 @@ CUTS = [
 ]
 
 
+@pytest.mark.slow
 def test_every_kind_of_joint_moves_as_a_table_of_all_closures_says():
     model = every_kind()
     rng = np.random.default_rng(1)
@@ -98,6 +99,7 @@ def test_every_kind_of_joint_moves_as_a_table_of_all_closures_says():
     assert all(relative(got, right) < 1e-11 for got, right in pairs)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("joint", CUTS, ids=lambda joint: type(joint).__name__)
 def test_rows_are_those_of_the_cut_joint_whatever_its_axis(joint):
     model = cells(2, joint, axis=(0, 1, 0))

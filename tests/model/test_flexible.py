@@ -80,6 +80,7 @@ def rotating_beta(speed, lag):
     return np.array([brentq(held, *grid[i : i + 2], xtol=1e-13) for i in np.flatnonzero(sides[1:] != sides[:-1])])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("modes", "spin", "error"), [(3, 4.0, 1e-8), (5, 0.0, 1e-3)])
 @pytest.mark.parametrize("plane", ["lag", "flap"])
 def test_a_rotating_beam_has_the_frequencies_of_the_power_series(plane, modes, spin, error):

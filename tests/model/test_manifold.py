@@ -30,6 +30,7 @@ def off(q, by):
     return q
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize("batch", [(), (3,), (2, 2), (40,), (7000,)])
 def test_quaternions_off_unit_length_are_refused_again_and_again(call, batch):
@@ -45,6 +46,7 @@ def test_quaternions_off_unit_length_are_refused_again_and_again(call, batch):
         np.testing.assert_allclose(call(FREE.normalized(bad)), good, rtol=0, atol=1e-13 * (1 + np.abs(good).max()))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.filterwarnings("ignore:invalid value")
@@ -58,6 +60,7 @@ def test_a_quaternion_that_is_no_number_spoils_its_own_row_only(call, value):
     assert not np.isfinite(made[2]).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "call",
     [

@@ -291,6 +291,7 @@ MANY_TIMES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("what", MANY_TIMES)
 def test_what_a_small_file_names_many_times_is_refused_before_it_is_read(what, tmp_path):
     name, content, words = MANY_TIMES[what]

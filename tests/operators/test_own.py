@@ -156,6 +156,7 @@ def test_an_operator_times_its_adjoint_asks_for_a_metric():
     assert np.allclose(squared.apply(np.zeros(7), x, Z=weights), expected)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ["s", "t", "z", "y", "λ", "ν"])
 def test_a_vector_may_be_called_as_programs_call_what_they_make(name):
     a = ps.algebra(ps.chain(6), frames=["tip"])

@@ -176,6 +176,7 @@ def test_a_beam_dropped_on_two_posts_rings_as_segments_with_springs_do():
     assert heights[0].min() < 0.027 and heights[0][-1] > heights[0].min() + 0.01  # the tips went down and came back
 
 
+@pytest.mark.slow
 def test_lanes_take_the_very_steps_of_one_scene():
     model = arm()
     plant = plant_of(model, at=ps.Pose((0, 0, 0.3)))

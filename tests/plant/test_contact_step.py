@@ -92,6 +92,7 @@ def test_a_state_that_was_given_out_can_be_gone_on_from_at_any_time():
     np.testing.assert_allclose(again[-1].q, states[-1].q, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_loops_of_the_step_stay_within_their_arrays():
     """Room for contacts included, which grows."""
     plant = plant_of([BOX] * 4 + [ps.Capsule(0.05, 0.2)], [(0.01 * i, 0, 0.11 + 0.21 * i) for i in range(5)])

@@ -59,6 +59,7 @@ def states_of(plant, steps, whole, command=None, h=0.002, rates=0.1):
     return np.array(made), counts[[c.SPANS_MADE, c.BLOCKS_MADE]].tolist()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "options",
     [{}, {"ball": True, "limits": (-0.02, 0.3)}, {"friction": 0.01}, {"floating": True, "curved": True, "ball": True}],

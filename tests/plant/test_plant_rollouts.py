@@ -135,6 +135,7 @@ def test_a_state_with_memory_is_rolled_out_under_many_commands():
         np.testing.assert_array_equal(made.q[scene], [each.q for each in alone])
 
 
+@pytest.mark.slow
 def test_scenes_that_are_not_stepped_side_by_side_are_reported(caplog):
     plant = ps.Plant()
     plant.add(ps.chain(TREE_RATES + 4), "rope")
@@ -143,6 +144,7 @@ def test_scenes_that_are_not_stepped_side_by_side_are_reported(caplog):
     assert "stepped one by one" in caplog.text and "link by link" in caplog.text
 
 
+@pytest.mark.slow
 def test_rollouts_one_after_the_other_need_no_more_room():
     plant = plant_of([BOX], [(0, 0, 0.12)])
     start = np.tile(plant.state().q, (20, 1)), np.zeros((20, plant.model.nv))

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="alarms and limi
 QUICK, THOROUGH = shares(1000), shares(100_000)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", TARGETS)
 def test_spoiled_files_load_or_are_refused_with_a_sentence(kind):
     tally = attack(kind, range(QUICK[kind]))

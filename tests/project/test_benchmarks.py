@@ -37,6 +37,7 @@ def quick_run(tmp_path_factory):
     return done.stdout, folder
 
 
+@pytest.mark.slow
 def test_the_program_runs_and_prints_a_ratio(quick_run):
     pytest.importorskip("pinocchio", reason="pin is not installed")
     printed, folder = quick_run
@@ -132,6 +133,7 @@ CASES = [(name, function) for name in ("pendulum", "panda") for function in benc
 CASES += [("anymal", function) for function in (benchmark_tasks.FORWARD, benchmark_tasks.INVERSE, benchmark_tasks.MASS)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "function"), CASES)
 def test_ours_and_the_peers_compute_the_same(name, function):
     if not (peer_pinocchio.is_installed() and peer_mujoco.is_installed() and robots.available(name)):
@@ -146,6 +148,7 @@ def test_ours_and_the_peers_compute_the_same(name, function):
     assert found is not None and found < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", pytest.param("talos", marks=pytest.mark.slow)])
 def test_single_calls_of_ours_and_of_pinocchio_give_the_same(name):
     if not (peer_pinocchio.is_installed() and robots.available(name)):
@@ -159,6 +162,7 @@ def test_single_calls_of_ours_and_of_pinocchio_give_the_same(name):
     assert sum(call["differs"] is not None for call in found.values()) >= 25
 
 
+@pytest.mark.slow
 def test_single_calls_of_a_robot_with_a_loop_are_timed():
     if not (peer_pinocchio.is_installed() and robots.available("panda_gripper")):
         pytest.skip("the peer is not installed")

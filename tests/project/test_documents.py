@@ -18,6 +18,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("path", EXAMPLES)
 def test_examples_run(path, tmp_path, monkeypatch, capsys):
     """As programs, from any folder; in this process, which has derived what they need already. Those that `make docs`

@@ -29,6 +29,7 @@ def apart(found, expected):
     return max(np.abs(x - y).max() / max(1.0, np.abs(y).max()) for x, y in zip(found, expected, strict=True))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", [*KINDS, None])
 def test_every_joint_steps_as_in_the_kernel_written_out(kind):
     model = tree(kind)
@@ -63,6 +64,7 @@ def sprung_gears():
     return geared().replace(joints={"arm": ps.Spherical(damping=0.1), "wheel": wheel, "mirror": mirror})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", ["euler", "rk4"])
 @pytest.mark.parametrize("make", [sprung_gears, lambda: mast(3, vary=True, free=True, armature=0.1)])
 def test_compound_links_step_and_close_their_loops_by_themselves(make, method):

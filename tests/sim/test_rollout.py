@@ -44,6 +44,7 @@ def with_passive_forces():
     return builder.build()
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", [*KINDS, None])
 def test_the_kernel_does_what_the_loop_in_numpy_does(kind, method):
@@ -101,6 +102,7 @@ def test_a_joint_at_rest_feels_no_dry_friction():
     assert np.abs(step.v[1] / 1e-7 - expected).max() < 1e-6 * np.abs(expected).max()
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", CURVED)
 def test_halving_the_step_divides_the_error_by_two_to_the_order(kind, method):
@@ -135,6 +137,7 @@ def test_the_midpoint_rule_is_its_own_inverse_backwards_in_time(kind):
     assert np.abs(back.v[-1] - v0).max() < 1e-11
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("method", METHODS)
 def test_quaternions_stay_unit(method):
     model = tree("free")
@@ -234,6 +237,7 @@ def test_a_bad_number_spoils_its_own_row_only(method, bad):
     assert np.array_equal(spoiled.q[6, :3], clean.q[6, :3])
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("method", METHODS)
 def test_long_chains_are_stepped_with_the_same_methods(method):
     model = ps.chain(60)

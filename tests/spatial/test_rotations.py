@@ -76,6 +76,7 @@ def test_quaternions_are_taken_as_unit_and_not_renormalized():
     np.testing.assert_allclose(from_quaternion(q), expected, rtol=0, atol=1e-15)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("angle", ANGLES)
 @given(axis=directions)
 def test_log_inverts_exp_near_zero_and_near_pi(angle, axis):
@@ -97,6 +98,7 @@ def test_quaternion_and_its_negative_have_one_logarithm(q):
         np.testing.assert_array_equal(log_quaternion(q), log_quaternion(-q))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("angle", ANGLES)
 @given(axis=directions, v=vectors)
 def test_translation_of_a_twist_is_the_integral_of_its_rotation(angle, axis, v):

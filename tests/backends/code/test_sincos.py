@@ -92,6 +92,7 @@ def test_the_reference_is_exact():
     assert float(exact(0.5)[0]) == np.sin(0.5) and float(exact(1e5)[1]) == np.cos(1e5)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", DECADES, ids=lambda size: f"{size:g}")
 @pytest.mark.parametrize("target", TARGETS)
 def test_within_two_units_of_the_last_place(target, size, record_property):

@@ -120,6 +120,7 @@ def test_an_arm_costs_half_of_what_its_links_as_given_would():
     assert counts[0] < 0.5 * counts[1]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("case", range(len(CASES)))
 @pytest.mark.parametrize("name", motion(S))
 def test_concise_kernels_equal_the_dense_operators(case, name):

@@ -113,6 +113,7 @@ def damages(data: bytes) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("damage", damages(bytes(6000)))
 def test_a_damaged_entry_is_never_loaded_and_made_anew(folder, compilations, monkeypatch, caplog, damage):
     expected = masses()

@@ -63,12 +63,14 @@ def compared(name, model, **options):
     return max(relative(x, y) for x, y in zip(found, expected, strict=True))
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", DERIVATIVES[:2])
 @pytest.mark.parametrize("case", KINDS)
 def test_loops_over_pairs_are_the_derivatives_of_every_kind_of_joint(case, name):
     assert compared(name, TREES[case]) < 1e-12
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", STATED)
 @pytest.mark.parametrize("model", [TREES["floating"], several_roots()], ids=["floating", "orchard"])
 def test_loops_over_pairs_are_the_written_out_tables_of_trees(model, name):

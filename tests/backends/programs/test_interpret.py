@@ -91,12 +91,14 @@ def assert_twin(case, node: Node) -> None:
     assert_same(case, node, np.array([dots[0]]), np.array([dots[1]]))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_a_symbol_applied_is_its_matrix_and_passes_the_dot_test(name):
     for case in CASES:
         assert_twin(case, getattr(case.symbols, name))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", VECTORS)
 def test_a_vector_computed_by_sweeps_is_its_definition_and_its_adjoint_is_the_pairing_with_it(name):
     for case in CASES:
@@ -106,6 +108,7 @@ def test_a_vector_computed_by_sweeps_is_its_definition_and_its_adjoint_is_the_pa
         assert_same(case, node.T, applied(case, node.T, x), case.dense(node.T) @ x)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", products(S))
 def test_a_product_applied_is_its_matrix_and_passes_the_dot_test(name):
     for case in CASES:
@@ -122,14 +125,14 @@ SERIAL = mechanism(40, serial=True, tips=True, frames=1, armature=False, bodies=
 BRANCHING = mechanism(41, serial=False, tips=False, frames=2, armature=True, bodies=4, kind="universal")
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(statements(SERIAL.symbols, longest=5))
 def test_any_statement_of_a_serial_chain_run_as_sweeps_is_its_matrix(node):
     assume(SERIAL.dense(node).any())
     assert_twin(SERIAL, node)
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(statements(BRANCHING.symbols, longest=5))
 def test_any_statement_of_a_tree_run_as_sweeps_is_its_matrix(node):
     assume(BRANCHING.dense(node).any())

@@ -56,12 +56,14 @@ def compared(name, model, frames=(), target=None, lanes=None, batch=3):
     return max(relative(np.ravel(found[key]), np.ravel(expected[key])) for key in expected)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", WITHOUT_FRAMES + WHOLE)
 @pytest.mark.parametrize("case", TREES.values(), ids=TREES)
 def test_rolled_is_the_program_on_arrays(case, name):
     assert compared(name, case.model) < TOLERANCE
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", AT_FRAMES)
 @pytest.mark.parametrize("case", ["universal", "branching with armature", "floating with rotors"])
 def test_task_frames_are_the_program_on_arrays(case, name):
@@ -70,6 +72,7 @@ def test_task_frames_are_the_program_on_arrays(case, name):
     assert compared(name, case.model, frames) < TOLERANCE
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("frames", [("tip",), ("middle", "tip"), ("still", "tip", "beside")])
 def test_forces_and_jacobians_at_several_frames_of_a_chain(frames):
     model = with_frames()
@@ -123,6 +126,7 @@ def test_a_statement_of_one_s_own_with_a_chosen_mass_is_rolled():
 # Widths, batches, strides
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 @pytest.mark.parametrize("target", ["this CPU", "x86-64 without AVX and FMA"])
 def test_lanes_and_instruction_sets_do_not_change_the_value(target, lanes):
@@ -139,6 +143,7 @@ def batch():
     return q, v, tau, ps.forward_dynamics(CHAIN, q, v, tau)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("rows", range(1, 20))
 def test_tails_of_every_length(batch, rows):
     q, v, tau, expected = batch

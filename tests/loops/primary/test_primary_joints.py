@@ -154,6 +154,7 @@ def dense_solution(model, q, v, tau):
     return np.array(found)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_both_ways_give_the_same_accelerations_from_the_same_joint_forces(name):
     way, rng = way_of(name), np.random.default_rng(1)
@@ -274,6 +275,7 @@ def test_friction_at_the_cut_joint_takes_its_power_through_the_primary_joint():
     np.testing.assert_allclose((forces[0.2] - forces[0.0]) @ rate.T, [[lost]], rtol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "joint",
     [

@@ -25,6 +25,7 @@ def written(tmp_path, text):
     return path
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", bundled_scenes())
 def test_bundled_scenes_are_read(name):
     assert Scene.load(name).setting(1).model.nv > 0
