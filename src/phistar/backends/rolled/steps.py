@@ -208,13 +208,11 @@ class StepTracer(BlockDomain):
         return self.plan.part(name, self.nv, self.width, self.kind.parameters)
 
     def terms_for_parent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
-        """Terms this link sends its parent: φx, or the upper triangle of φXφ*. All kinds on a link of one build send
-        the same entries."""
+        """Terms for the parent, φx or the upper triangle of φXφ*: the same entries from all kinds on one build."""
         result: list[tuple[Place, Any]] = []
-        if self.kind.is_root:
-            return result
         above, _, _ = self.kind.carrier_sizes
-        for term in dict.fromkeys(t for s in sweep.statements for t in gathered_parts(s.term)):
+        statements = () if self.kind.is_root else sweep.statements
+        for term in dict.fromkeys(t for s in statements for t in gathered_parts(s.term)):
             value = self.field(term.name)
             if isinstance(term, ir.FromChildren):
                 shape = above, self.plan.columns(term.name)
