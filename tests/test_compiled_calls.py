@@ -59,6 +59,7 @@ def test_one_state_is_what_it_is_in_a_batch(function):
     assert relative(made(q[1], v[::-1][0], tau[1][::-1]), function(q[1], v[1], tau[1][::-1])) < 1e-13
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [1, 3, 17, 40])
 def test_what_surrounds_one_call_is_one_kernel_with_it(count):
     """Numbers of which the call reads none, all and some, before and behind it; those that the call is given as they

@@ -234,6 +234,7 @@ def test_free_robots_are_the_program_on_arrays(name):
         assert relative(np.ravel(found), np.ravel(expected[result])) < TOLERANCE
 
 
+@pytest.mark.slow
 def test_the_two_way_mass_matrix_of_a_long_free_tree_is_that_of_the_floating_one():
     model = tree(44, kinds=("revolute",))
     q = model.random(np.random.default_rng(0), shape=(3,))

@@ -52,6 +52,7 @@ BODIES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("body", BODIES)
 def test_fingers_of_every_grasp_touch_together_and_enter_nothing(body):
     hands = (fingers(), fingers())

@@ -77,6 +77,7 @@ def some_paths(case):
     return carrier, *between(starts, goals)
 
 
+@pytest.mark.sampled(2)
 def test_hands_get_the_accelerations_that_follow_their_references(case):
     carrier, paths, angles = some_paths(case)
     s = quintic(0.3, 2.0)

@@ -1,5 +1,7 @@
 """`phistar bench` says how far it is."""
 
+import pytest
+
 from phistar.cli.benchmark.benchmark_plan import COMPILING, EACH_OTHER, FULL, FUNCTIONS, ONE_STATE, Plan, plan_for, step
 from phistar.cli.benchmark.benchmark_tasks import FORWARD, INVERSE, TASK_SPACE
 from phistar.cli.benchmark.measure import measure
@@ -22,6 +24,7 @@ def test_only_the_chains_of_the_list_are_planned_as_chains():
     assert planned.functions["chain.urdf"] == planned.functions["chain0"] == FUNCTIONS  # to be loaded, or refused
 
 
+@pytest.mark.slow
 def test_first_calls_of_a_robot_that_runs_link_by_link_are_counted(tmp_path):
     """Its kernels are of several kinds, and some of them only move numbers."""
     begun = starts("chain50", build("chain50"), (FORWARD,), tmp_path, patience=60.0)[FORWARD]

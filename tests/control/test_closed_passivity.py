@@ -91,6 +91,7 @@ def test_the_mass_matrix_changes_by_twice_the_coriolis_matrix_but_for_a_skew_par
     assert abs((ahead - back) / (2.0 * h) - x @ ps.control.coriolis_product(model, q, v, x)) < 1e-6 * max(1.0, ahead)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("make", "k"), [(linkage, 0.3), (grasp, 6.0)])
 def test_the_storage_falls_as_the_proof_says_while_a_motion_is_followed(make, k):
     """dW/dt = −s*ks of the closed chain: the integral of the loss is what the storage has lost."""

@@ -213,6 +213,7 @@ def test_in_independent_rates_it_is_that_of_the_closed_mechanism():
         ps.hybrid_dynamics(model, q, v, tau, {"rocker1": 0.7})
 
 
+@pytest.mark.slow
 def test_independent_joints_move_as_told_in_motions():
     closed = mast(2)
     q = ps.assemble(closed, np.tile([1.1, -1.0, 1.2], 2))

@@ -25,6 +25,7 @@ def along(model, q, v, function):
     return (function(model.integrate(q, STEP * v)) - function(model.integrate(q, -STEP * v))) / (2 * STEP)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_coriolis_matrix_gives_the_coriolis_forces_and_a_skew_matrix(seed):
     """C θ̇ = 𝒞, and dℳ/dt − 2C is skew on joints whose rates are those of their coordinates."""

@@ -39,12 +39,14 @@ def test_the_filter_keeps_its_digits_where_cholesky_loses_them():
     assert found["cholesky"] > 1e-6
 
 
+@pytest.mark.slow
 def test_nearly_massless_links_harm_no_filter():
     for light in (1e-8, 1e-16):
         found = errors(estimation.graded_chain(50, light=light))
         assert all(found[method] < 1e-14 for method in (*FILTERS, "compiled"))
 
 
+@pytest.mark.slow
 def test_length_costs_cholesky_digits_and_the_filters_none():
     found = errors(estimation.graded_chain(200))
     assert all(found[method] < 1e-13 for method in (*FILTERS, "compiled"))
@@ -57,6 +59,7 @@ def test_what_the_problem_loses_no_method_finds_again():
     assert all(found[method] > 1e-8 for method in METHODS)
 
 
+@pytest.mark.slow
 def test_josephs_form_is_no_better_than_a_symmetric_update():
     """Why the conventional update is the default: over all cases Joseph's gains less than one digit."""
     cases = [estimation.graded_chain(50, ratio) for ratio in (1.0, 1e5, 1e10)]

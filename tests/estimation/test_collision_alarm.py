@@ -6,6 +6,7 @@ import pytest
 import phistar as ps
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("draw", ["normal", "laplace", "uniform"])
 def test_false_alarms_are_as_many_as_stated(draw):
     rng, mixing = np.random.default_rng(7), np.random.default_rng(0).normal(size=(6, 6))
@@ -26,6 +27,7 @@ def test_a_touch_is_found_and_isolated():
     assert found.alarm.all() and np.mean(found.joint == 3) > 0.97
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("draw", ["normal", "laplace", "uniform"])
 def test_the_touched_link_is_passed_over_as_often_as_stated(draw):
     arm, rng = ps.load("puma560"), np.random.default_rng(3)

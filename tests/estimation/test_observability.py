@@ -37,6 +37,7 @@ def observability_matrix(model, q, frame):
     return np.concatenate(rows)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ARMS)
 def test_the_gramian_of_the_state_model_is_the_jacobians(name):
     model, frame = arm(name), ARMS[name]
@@ -48,6 +49,7 @@ def test_the_gramian_of_the_state_model_is_the_jacobians(name):
         assert relative(ps.jacobian(model, q, frame).T[::-1], rows) < 1e-12  # and τ = J*f, joint by joint
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_rank_is_the_number_of_directions_the_frame_can_move_in(seed):
     """On trees with any joints: of the Gramian, of the Jacobian, and what the self-motions leave over."""

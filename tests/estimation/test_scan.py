@@ -20,6 +20,7 @@ def state(n, seed=0, batch=()):
     return np.random.default_rng(seed).uniform(-1, 1, size=(3, *batch, n))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 64, 500])
 def test_scanned_accelerations_are_those_of_the_sweep(n):
     model, (q, v, tau) = ps.chain(n), state(n)

@@ -22,6 +22,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_casadi_function_has_the_value_of_the_function(case, name):

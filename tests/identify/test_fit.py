@@ -75,6 +75,7 @@ def test_held_out_forces_are_predicted_to_the_noise(arm, path):
     )
 
 
+@pytest.mark.slow
 def test_deviations_are_those_of_repeated_logs(arm, path):
     rng, tau = np.random.default_rng(2), forces(arm, path)
     noise = 0.02 * np.abs(tau).max(axis=0)

@@ -173,6 +173,7 @@ def test_second_derivatives_are_rates_of_rates():
     assert relative(twice.apply(case.q, x, **given), total / (60 * h)) < 1e-8
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", [3, 4])
 def test_second_derivatives_of_the_dynamics_are_statements_and_compiled(seed):
     """Along a direction, of the derivatives of inverse and of forward dynamics by q."""

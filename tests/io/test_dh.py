@@ -57,6 +57,7 @@ def massive(rng: np.random.Generator, **geometry: float | str) -> DHRow:
     return DHRow(mass=rng.uniform(1, 3), com=rng.normal(size=3), inertia=tensor, **geometry)  # type: ignore[arg-type]
 
 
+@pytest.mark.sampled(2)
 @conventions
 @settings(max_examples=settings.default.max_examples // 2)  # each compiles a model of its own
 @given(rows=tables, seed=st.integers(0, 2**32 - 1))

@@ -168,6 +168,7 @@ def test_the_algebra_says_that_its_operators_are_the_trees():
     assert relative(mass.dense(q), ps.mass_matrix(model, q)) < 1e-12
 
 
+@pytest.mark.slow
 def test_monitors_know_of_loops():
     model = two_arms(ps.Revolute(axis=(1, 2, 2)), seed=1, links=6, floating=True)
     q, v = closed_state(model, 2)

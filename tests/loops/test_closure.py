@@ -20,6 +20,7 @@ def state_rows(model, q, v):
     return made, made.on_frames @ stacked + made.on_rates, made.drift + made.on_frames @ bent
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("joint", CUTS, ids=repr)
 def test_rows_are_the_gradient_of_the_residual_and_the_drift_is_what_is_left_of_its_second_derivative(joint):
     model = two_arms(joint, seed=3, couplings=True)

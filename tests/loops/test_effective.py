@@ -22,6 +22,7 @@ def compiled():
     return ps.compile(solve, ps.chain(1), rows={"table": ROWS * ROWS, "right": ROWS})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rank", range(ROWS + 1))
 @pytest.mark.parametrize("smallest", [1.0, 1e-4, 1e-9])
 def test_a_few_closures_are_eliminated_with_their_rank_and_without_doubt(compiled, rank, smallest):
@@ -43,6 +44,7 @@ def inverse():
     return ps.compile(lambda table: pseudo_inverse(table.reshape(12, 12)), ps.chain(1), rows={"table": 144})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rank", [1, 6, 9, 12])
 def test_the_compiled_pseudo_inverse_is_that_of_the_eigenvectors(inverse, rank):
     rng = np.random.default_rng(rank)

@@ -58,6 +58,7 @@ def test_rollouts_are_compiled_and_agree_with_the_motion():
     assert relative(run.q[0], theirs.q) < 1e-9
 
 
+@pytest.mark.slow
 def test_rollouts_of_many_compound_links_are_compiled_within_the_budget(monkeypatch):
     closed = mast(7)
     q = np.tile([np.pi / 2 - 0.2, 0.2 - np.pi / 2, np.pi / 2 - 0.2], 7)

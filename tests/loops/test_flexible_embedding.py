@@ -107,6 +107,7 @@ def test_its_derivatives_are_differences():
         np.testing.assert_allclose(found.dq[:, k], (ahead - back) / (2.0 * step), atol=1e-6 * scale)
 
 
+@pytest.mark.slow
 def test_a_long_mast_runs_link_by_link():
     b, parent = ps.ModelBuilder("mast", gravity=(0.3, -9.81, 0.2)), "base"
     b.body("base", joint=ps.Free(), inertia=ps.Inertia(3.0, (0, 0.1, 0), np.diag([0.2, 0.3, 0.4])))
@@ -133,6 +134,7 @@ def test_a_long_mast_runs_link_by_link():
     np.testing.assert_allclose(made.embedding.full_accelerations(q, v, found), expected, atol=1e-9 * scale)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", EXUDYN)
 def test_linkages_in_independent_rates_are_exudyns_too(kind):
     model, count = linkage(kind), round(TIMES[-1] / STEP)

@@ -110,6 +110,7 @@ def test_rows_are_those_of_the_cut_joint_whatever_its_axis(joint):
     assert relative(residual, steps.residual) < 1e-13 and relative(rate, steps.rate) < 1e-13
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("axis", [(0, 0, 1), (0, 1, 0)], ids=["in a plane", "in space"])
 def test_redundant_loops_are_seen_and_closed(axis):
     """Of a parallelogram's five equations three follow from the plane."""

@@ -33,6 +33,7 @@ def slowest(root, joint, modes=4, shear=None):
 ROOTS = [("pinned", ps.Revolute(axis=(0, 0, 1))), ("free", ps.Free())]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("root", "joint"), ROOTS)
 def test_modes_of_a_pinned_or_free_root_are_exact_on_a_hinge_or_a_free_base(root, joint):
     """βL of tan = tanh and cos cosh = 1."""

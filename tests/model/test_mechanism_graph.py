@@ -24,6 +24,7 @@ def test_the_joint_told_last_is_cut_of_equal_ones():
     assert {"crank", "coupler", "rocker", "D_a", "D_b"} <= set(model.frames)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cut", ["A", "B", "C", "D"])
 def test_a_four_bar_falls_alike_wherever_it_is_cut(cut):
     model = ps.from_graph("four_bar", LINKS, FOUR_BAR, cut=[cut], gravity=(0, -9.81, 0))

@@ -21,6 +21,7 @@ def case(request):
     return model, model.rerooted(model.bodies[-1].name), (q, v, a)
 
 
+@pytest.mark.sampled(6)
 def test_every_frame_stays_where_it_is(case):
     model, there, (q, _, _) = case
     assert there.model.bodies[0].name == model.bodies[-1].name
@@ -31,6 +32,7 @@ def test_every_frame_stays_where_it_is(case):
         assert np.abs(ps.forward_kinematics(there.model, there.q(q), name) - expected).max() < 1e-13
 
 
+@pytest.mark.sampled(6)
 def test_velocities_momentum_and_energy_do_not_change(case):
     model, there, (q, v, _) = case
     places, rates = there.q(q), there.v(q, v)
@@ -40,6 +42,7 @@ def test_velocities_momentum_and_energy_do_not_change(case):
     assert relative(ps.kinetic_energy(there.model, places, rates), ps.kinetic_energy(model, q, v)) < 1e-12
 
 
+@pytest.mark.sampled(6)
 def test_accelerations_do_not_change(case):
     """Of a frame for any θ̈, and θ̈ itself when nothing pushes."""
     model, there, (q, v, a) = case

@@ -116,6 +116,7 @@ def test_momentum_of_a_floating_four_bar_that_a_ball_strikes_is_kept():
     np.testing.assert_allclose(found, np.broadcast_to(found[0], (600, 6)), atol=1e-12 * np.abs(found).max())
 
 
+@pytest.mark.slow
 def test_loops_of_many_robots_are_kernels_and_each_is_as_it_is_alone():
     """Six arms with a coupled finger have more rates than one kernel takes; their loops are six."""
     panda, alone, many = ps.load("panda"), ps.Plant(), ps.Plant()

@@ -76,6 +76,7 @@ def test_the_support_of_a_column_is_what_is_not_zero_by_structure():
     assert supports(np.array([[0.0, x], [1.0, 0.0]], dtype=object)) == (frozenset({1}), frozenset({0}))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 @pytest.mark.parametrize(("columns", "symmetric"), [(1, True), (7, False), (13, True)])
 def test_loops_give_what_a_solver_gives(lanes, columns, symmetric):

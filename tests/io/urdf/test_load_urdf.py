@@ -249,6 +249,7 @@ def test_a_file_with_a_byte_order_mark_and_any_declared_encoding_is_utf8(tmp_pat
     assert ps.load(path).name == "Rübe"
 
 
+@pytest.mark.slow
 def test_ten_thousand_links_in_a_chain_load(tmp_path):
     count = 10_000
     body = "".join(link(f"l{k}") for k in range(count))

@@ -103,6 +103,7 @@ REST = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SOME + REST)
 def test_the_recursion_over_arms_gives_the_dense_accelerations_and_forces(name):
     kinds, articulated = GRASPS[name.split(",")[0]], "articulated" in name
@@ -207,6 +208,7 @@ def test_random_base_placements_are_well_posed():
     assert 1.0 < np.median(conditions) < 1e6
 
 
+@pytest.mark.slow
 def test_aligned_base_placements_are_not_well_posed_and_the_rank_says_so():
     """Two arms of three joints hold an object rigidly: 12 rows. In general they lock; in one plane, three rows of
     each close nothing new."""
