@@ -24,6 +24,8 @@ from phistar.backends.programs.triple_tables import EXCHANGED, TENSORS, Triples,
 from phistar.backends.solved_tensors import SolvedTensors
 from phistar.backends.tensor_kernel import Entries, TensorKernel, can_change, contracted_kernel, tensor_kernel
 from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.triplewise.runs import in_loop_order
+from phistar.backends.triplewise.triple_kernel import triple_kernel
 from phistar.derivatives import forward_dynamics_derivatives, inverse_dynamics_hessian_product
 from phistar.dynamics import forward_dynamics
 from phistar.errors import StatementError
@@ -261,9 +263,19 @@ def stated_triples() -> TripleProgram:
     return triples_program(tuple(inverse_dynamics_second_derivatives.nodes(symbols).items()), symbols)
 
 
+def _is_looped(model: Model) -> bool:
+    """Whether the entries are made by loops over three rates."""
+    return not (is_tensor_written(model) or has_rotors(model) or has_wide_links(model))
+
+
 def _wanted_tensors(model: Model) -> dict[str, Wanted]:
-    exact = tuple(table.name for table in stated_triples().tables if table.exact)
-    return model.kept(("wanted tensors", exact), lambda: Wanted.of(model, exact))
+    exact = () if has_wide_links(model) else tuple(table.name for table in stated_triples().tables if table.exact)
+
+    def make_wanted() -> dict[str, Wanted]:
+        wanted = Wanted.of(model, exact)
+        return in_loop_order(single_axes(model), wanted) if _is_looped(model) else wanted
+
+    return model.kept(("wanted tensors", exact), make_wanted)
 
 
 def _places(wanted: dict[str, Wanted]) -> dict[str, np.ndarray]:
@@ -288,13 +300,15 @@ def _tensors(model: Model) -> TensorKernel:
     wanted = _wanted_tensors(model)
     if is_tensor_written(model):
         return tensor_kernel(model, _entries(model, wanted), _places(wanted), _statement_texts())
-    return TensorKernel(_on_numbers(model, wanted), _places(wanted), 0)
+    if not _is_looped(model):
+        return TensorKernel(_forces_one_by_one(model, wanted), _places(wanted), 0)
+    function, operations = triple_kernel(model, stated_triples(), wanted, _statement_texts())
+    return TensorKernel(function, _places(wanted), operations)
 
 
-def _on_numbers(model: Model, wanted: dict[str, Wanted]) -> Any:
-    """The entries of long robots: by products of arrays, some states at once; with geared rotors by products with the
-    Hessian of each joint force."""
-    entries, rotors = _entries(model, wanted), has_rotors(model)
+def _forces_one_by_one(model: Model, wanted: dict[str, Wanted]) -> Any:
+    """The entries of long robots with geared rotors or links that bend, some states at once: of each joint force the
+    Hessian, in O(n) along each direction by the kernel of `inverse_dynamics_hessian_product`."""
     count = sum(len(own.places) for own in wanted.values())
 
     def function(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -303,8 +317,7 @@ def _on_numbers(model: Model, wanted: dict[str, Wanted]) -> Any:
         made = np.empty((len(rows[0]), count))
         step = max(1, LARGEST // count)
         for at in range(0, len(made), step):
-            part = [x[at : at + step] for x in rows]
-            found = _by_forces(model, wanted, part) if rotors else entries(*part)
+            found = _by_forces(model, wanted, [x[at : at + step] for x in rows])
             made[at : at + step] = np.concatenate([found[name] for name in TENSORS], axis=-1)
         return made.reshape(*batch, count)
 

@@ -7,12 +7,42 @@ import phistar as ps
 from phistar.second_derivatives import Tensor
 from tests.trees import KINDS, mechanism, relative
 
+
+def bending(links):
+    """A chain of beams with two modes each."""
+    b, parent = ps.ModelBuilder("beams"), "world"
+    for i in range(links):
+        place = ps.Pose(xyz=(1.0 if i else 0.0, 0.0, 0.0))
+        beam = ps.beam(1.0, 50.0, 1.0, modes=2)
+        b.body(f"link{i}", parent=parent, joint=ps.Revolute(axis=(0, 1, 0)), placement=place, inertia=beam)
+        parent = f"link{i}"
+    return b.build()
+
+
+def four_bars(count):
+    """Four-bar linkages, each on the rocker of the one before, and a link on a ball joint."""
+    b, parent, hinge = ps.ModelBuilder("linkages", gravity=(0, -9.81, 0)), "world", ps.Revolute(axis=(0, 0, 1))
+    bar = ps.Inertia(1.0, (0.2, 0.0, 0.0), 0.05 * np.eye(3))
+    for i in range(count):
+        for name, on, x in ((f"crank{i}", parent, 0.3), (f"bar{i}", f"crank{i}", 0.4), (f"rocker{i}", parent, 0.8)):
+            b.body(name, parent=on, joint=hinge, placement=ps.Pose(xyz=(x, 0.0, 0.0)), inertia=bar)
+        b.frame(f"end{i}", body=f"bar{i}", placement=ps.Pose(xyz=(0.5, 0.0, 0.0)))
+        b.frame(f"pin{i}", body=f"rocker{i}", placement=ps.Pose(xyz=(0.45, 0.0, 0.0)))
+        b.loop(f"loop{i}", f"end{i}", f"pin{i}", joint=hinge)
+        parent = f"rocker{i}"
+    b.body("ball", parent=parent, joint=ps.Spherical(), inertia=ps.Inertia(1.0, (0.2, 0.1, 0.0), 0.05 * np.eye(3)))
+    return b.build()
+
+
 TREES = {
     **{kind: mechanism(80, kind=kind, bodies=3, frames=1).model for kind in KINDS},
     "branching with armature": mechanism(81, serial=False, floating=False, frames=2, armature=True, bodies=7).model,
     "floating": mechanism(82, serial=False, floating=True, frames=2, bodies=5).model,
     "with rotors": mechanism(83, serial=False, floating=False, armature=True, rotors=True, bodies=4, frames=1).model,
     "long": ps.chain(24),
+    "bending": bending(2),
+    "long and bending": bending(10),
+    "in independent rates": four_bars(2).embedded(),
 }
 
 

@@ -290,20 +290,21 @@ def _remember(key: tuple[Any, ...], make: Callable[[], Choice]) -> Choice:
 
 def carried_rates(model: Model) -> int:
     """Number of pairs of joint rates, one carrying the other."""
-    return sum(own * (on_way - own) for own, on_way in _rates_on_ways(model))
+    return sum(own * (on_way - own) for own, on_way in _rates_on_ways(model, [joint.nv for joint in model.joints]))
 
 
-def _rates_on_ways(model: Model) -> list[tuple[int, int]]:
-    """Return for each body the rates of its joint, and those of all joints on the way from the base to it."""
+def _rates_on_ways(model: Model, own: list[int]) -> list[tuple[int, int]]:
+    """Return for each body its own rates, and those of all on the way from the base to it."""
     rates = list[int]()
-    for parent, joint in zip(model.parents, model.joints, strict=True):
-        rates.append(joint.nv + (rates[parent] if parent >= 0 else 0))
-    return [(joint.nv, on_way) for joint, on_way in zip(model.joints, rates, strict=True)]
+    for parent, count in zip(model.parents, own, strict=True):
+        rates.append(count + (rates[parent] if parent >= 0 else 0))
+    return list(zip(own, rates, strict=True))
 
 
 def is_tensor_written(model: Model) -> bool:
     """Whether second derivatives are straight-line code: a few instructions for three joints on one way."""
-    total = sum(own * on_way**2 for own, on_way in _rates_on_ways(model))
+    rates = [len(body.rates) for body in model.bodies]
+    total = sum(own * on_way**2 for own, on_way in _rates_on_ways(model, rates))
     return compilable(model) and total <= TRIPLES
 
 

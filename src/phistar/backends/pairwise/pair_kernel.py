@@ -55,7 +55,7 @@ class PairKernel:
 
     @property
     def frames(self) -> LinkFrames:
-        return _with_second_moments(link_frames(self.model))
+        return frames_with_second_moments(self.model)
 
     @property
     def kinds(self) -> tuple[list[Kind], list[int]]:
@@ -74,7 +74,7 @@ class PairKernel:
         kinds, _ = self.kinds
         made, links = stages(self.program.sweeps, kinds, self.alone, self.armature)
         rates = tuple(sorted({kind.model.nv for kind in kinds}))
-        shapes = {n: _shapes(self.program.blocks, [link for link in links if link.nv == n]) for n in rates}
+        shapes = {n: shapes_of(self.program.blocks, [link for link in links if link.nv == n]) for n in rates}
         layout = Layout(self.program, rates, shapes)
         made = drop_unneeded(made, layout.blocks_read, set())
         return [stage for stage in made if any(step.stores for step in stage.steps)], layout
@@ -164,7 +164,7 @@ def pair_operations(counts: Mapping[str, Any], model: Model) -> int:
     return total
 
 
-def _shapes(blocks: frozenset[str], links: list[CommonTracer]) -> dict[str, np.ndarray | None]:
+def shapes_of(blocks: frozenset[str], links: list[CommonTracer]) -> dict[str, np.ndarray | None]:
     """Entries of blocks that are not zero at some of the links."""
     found: dict[str, np.ndarray | None] = {}
     for name in blocks:
@@ -219,8 +219,9 @@ def _record(
     return np.concatenate([np.array(blocks, dtype=np.int64), columns.reshape(-1)]), steps
 
 
-def _with_second_moments(frames: LinkFrames) -> LinkFrames:
+def frames_with_second_moments(model: Model) -> LinkFrames:
     """The links with ∫xx* dm = tr(J)/2 − J where their tensors J were."""
+    frames = link_frames(model)
     inertia = frames.inertia.copy()
     half = 0.5 * (inertia[:, 4] + inertia[:, 6] + inertia[:, 9])
     inertia[:, 4:] = -inertia[:, 4:]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from phistar.backends.links.common_frame import single_axes
+from phistar.backends.links.link_sizes import has_wide_links, link_parents, link_size, links_of
 from phistar.model import Model
 
 SAME, INSIDE, OUTSIDE = 0, -1, 1
@@ -65,13 +66,15 @@ def group_places(places: np.ndarray, joints: np.ndarray, carries: np.ndarray) ->
 
 
 def joints_of_rates(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """The joint of each rate, with constant axes; which joints carry which, each of them itself."""
-    single = single_axes(model)
-    carries = np.eye(len(single.bodies), dtype=bool)
-    for body, parent in enumerate(single.parents):
+    """The joint of each rate, with constant axes, or the link that bends by it or is of several bodies; which of them
+    carry which, each of them itself."""
+    single = model if has_wide_links(model) else single_axes(model)
+    parents = link_parents(single)
+    carries = np.eye(len(parents), dtype=bool)
+    for link, parent in enumerate(parents):
         if parent >= 0:
-            carries[:, body] |= carries[:, parent]
-    return np.array([body for body, joint in enumerate(single.joints) for _ in range(joint.nv)]), carries
+            carries[:, link] |= carries[:, parent]
+    return np.repeat(np.arange(len(parents)), [link_size(single, k)[1] for k in range(len(parents))]), carries
 
 
 def on_one_way(model: Model, exact: Collection[str]) -> dict[str, np.ndarray]:
@@ -99,9 +102,9 @@ def _vanishing(i: np.ndarray, j: np.ndarray, k: np.ndarray, carries: np.ndarray,
 
 
 def turning(model: Model) -> np.ndarray:
-    """Whether two rates are of one quaternion joint, (nv, nv)."""
-    found = np.zeros((model.nv, model.nv), dtype=bool)
-    for joint in model.joints:
-        if not joint.kind.flat:
-            found[joint.v_slice, joint.v_slice] = True
+    """Whether two rates are of one link that a quaternion joint moves, (nv, nv)."""
+    found, start = np.zeros((model.nv, model.nv), dtype=bool), 0
+    for k, bodies in enumerate(links_of(model)):
+        rates = slice(start, start := start + link_size(model, k)[1])
+        found[rates, rates] = any(not model.joints[body].kind.flat for body in bodies)
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -107,46 +107,17 @@ class Triples:
         made = np.zeros((*lift.shape[:-1], count), dtype=lift.dtype)
         for group in groups:
             total: Any = 0.0
-            for field, vectors in self._vectors(table, group).items():
+            matrices = matrices_between(self._meetings[table], group, self)
+            for field, vectors in vectors_between(matrices, group, self).items():
                 total = total + _products(self._column(field), vectors, group)
             made[..., group.at] = total
         return made
 
-    def _vectors(self, table: str, group: Group) -> dict[str, np.ndarray]:
-        """What an entry multiplies the fields of its last rate with, for each pair of the others."""
-        found: dict[str, np.ndarray] = {}
-        for (field, other), matrices in self._matrices(table, group).items():
-            number, rate = group.pairs
-            made = np.matmul(matrices[..., number, :, :], self._column(other)[..., rate, :, None])[..., 0]
-            found[field] = found[field] + made if field in found else made
-        return found
+    def columns(self, field: str, rates: np.ndarray) -> np.ndarray:
+        return self._column(field)[..., rates, :]
 
-    def _matrices(self, table: str, group: Group) -> dict[tuple[str, str], np.ndarray]:
-        """Matrices between fields of the last rate and of the one between, for each outermost rate."""
-        found: dict[tuple[str, str], np.ndarray] = {}
-        for meeting in self._meetings[table]:
-            if _meets(meeting, group):
-                by_axis = {leg.axis: leg for leg in meeting.legs}
-                fields = by_axis[group.axes[0]].right, by_axis[group.axes[2]].right
-                made = float(meeting.factor) * self._between(meeting, group)
-                found[fields] = found[fields] + made if fields in found else made
-        return found
-
-    def _between(self, meeting: Meeting, group: Group) -> np.ndarray:
-        """f*x~y or z*𝓑(x)y as matrices from the rate between to the last."""
-        at = next(i for i, leg in enumerate(meeting.legs) if leg.axis == group.axes[1])
-        vectors, joints = self._column(meeting.legs[at].right)[..., group.outer, :], self._joints[group.outer]
-        rows, columns = (leg for i, leg in enumerate(meeting.legs) if i != at)
-        if meeting.kind == BRACKET:
-            made = (force_bracket if at == 0 else bracket)(vectors[..., None])
-            made = -made if at == 2 else made
-        else:
-            made = _coriolis(self._links(meeting.mass)[..., joints, :, :], at, vectors)
-        if rows.left:
-            made = np.matmul(_transpose_blocks(self._links(rows.left)[..., joints, :, :]), made)
-        if columns.left:
-            made = np.matmul(made, self._links(columns.left)[..., joints, :, :])
-        return made if rows.axis == group.axes[0] else _transpose_blocks(made)
+    def blocks(self, field: str, rates: np.ndarray) -> np.ndarray:
+        return self._links(field)[..., self._joints[rates], :, :]
 
     def _links(self, field: str) -> np.ndarray:
         """A field's blocks, (…, joints, 6, 6)."""
@@ -163,6 +134,56 @@ class Triples:
             rows = [np.broadcast_to(_transpose_blocks(x), (*batch, x.shape[-1], 6)) for x in made]
             self._columns[field] = np.concatenate(rows, axis=-2)
         return self._columns[field]
+
+
+Matrices = dict[tuple[str, str], np.ndarray]
+
+
+class Fields(Protocol):
+    """Fields at joint rates: columns (…, rates, 6), and blocks of the links of their joints (…, rates, 6, 6)."""
+
+    def columns(self, field: str, rates: np.ndarray) -> np.ndarray: ...
+
+    def blocks(self, field: str, rates: np.ndarray) -> np.ndarray: ...
+
+
+def matrices_between(meetings: tuple[Meeting, ...], group: Group, fields: Fields) -> Matrices:
+    """Matrices between fields of the last rate and of the one between, for each outermost rate."""
+    found: Matrices = {}
+    for meeting in meetings:
+        if _meets(meeting, group):
+            by_axis = {leg.axis: leg for leg in meeting.legs}
+            names = by_axis[group.axes[0]].right, by_axis[group.axes[2]].right
+            made = float(meeting.factor) * _between(meeting, group, fields)
+            found[names] = found[names] + made if names in found else made
+    return found
+
+
+def vectors_between(matrices: Matrices, group: Group, fields: Fields) -> dict[str, np.ndarray]:
+    """What an entry multiplies the fields of its last rate with, for each pair of the others."""
+    found: dict[str, np.ndarray] = {}
+    number, rates = group.pairs
+    for (field, other), between in matrices.items():
+        made = np.matmul(between[..., number, :, :], fields.columns(other, rates)[..., None])[..., 0]
+        found[field] = found[field] + made if field in found else made
+    return found
+
+
+def _between(meeting: Meeting, group: Group, fields: Fields) -> np.ndarray:
+    """f*x~y or z*𝓑(x)y as matrices from the rate between to the last."""
+    at = next(i for i, leg in enumerate(meeting.legs) if leg.axis == group.axes[1])
+    vectors = fields.columns(meeting.legs[at].right, group.outer)
+    rows, columns = (leg for i, leg in enumerate(meeting.legs) if i != at)
+    if meeting.kind == BRACKET:
+        made = (force_bracket if at == 0 else bracket)(vectors[..., None])
+        made = -made if at == 2 else made
+    else:
+        made = _coriolis(fields.blocks(meeting.mass, group.outer), at, vectors)
+    if rows.left:
+        made = np.matmul(_transpose_blocks(fields.blocks(rows.left, group.outer)), made)
+    if columns.left:
+        made = np.matmul(made, fields.blocks(columns.left, group.outer))
+    return made if rows.axis == group.axes[0] else _transpose_blocks(made)
 
 
 def _meets(meeting: Meeting, group: Group) -> bool:
