@@ -73,11 +73,11 @@ class CompiledStatement:
 
     @property
     def choice(self) -> str:
-        """Which of equal statements was compiled, and the operations that decided it."""
+        """The statement that was compiled, of several equal ones, and the operation counts that decided."""
         return self.kernel.choice
 
     def derivation(self) -> Derivation:
-        """How the compiled form was reached."""
+        """Derivation of the compiled form."""
         e, made = self.expression, self.kernel.compiled_form(self.statements)
         which = made.taken[0] if made.taken and not self.flipped else 0
         return cheapest(e.node, e.symbols, e.setting, self.matrix, made.form != COMPOSITE, which)
@@ -151,7 +151,7 @@ class CompiledFunction:
 
     @cached_property
     def _law(self) -> int:
-        """How many arguments there are where the first is the time and the result is one array; else 0."""
+        """Number of arguments where the first is the time and the result is one array; else 0."""
         plain = self.inputs[:1] == ("t",) and len(self.inputs) > 1 and self.recording.structure is None
         return len(self.inputs) if plain else 0
 

@@ -84,7 +84,7 @@ class Linearization(NamedTuple):
 
 @short_repr
 class HessianProduct(NamedTuple):
-    """How ∂(w*τ)/∂q (tangent), ∂(w*τ)/∂v and ∂(w*τ)/∂a change along a direction; each (…, nv)."""
+    """Derivatives of ∂(w*τ)/∂q (tangent), ∂(w*τ)/∂v and ∂(w*τ)/∂a along a direction; each (…, nv)."""
 
     dq: Array
     dv: Array
@@ -93,7 +93,7 @@ class HessianProduct(NamedTuple):
 
 @states_tables(inverse_derivatives)
 def inverse_dynamics_derivatives(model: Model, q: Any, v: Any, a: Any) -> InverseDynamicsDerivatives:
-    """How the joint forces of `inverse_dynamics` change with q, v and a.
+    """Derivatives of the joint forces of `inverse_dynamics` by q, v and a.
 
     ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = ℳ of τ = ℳθ̈ + 𝒞 + 𝒢, derived by the product rule and the laws of the algebra (SRW22).
 
@@ -119,7 +119,7 @@ def inverse_dynamics_derivatives(model: Model, q: Any, v: Any, a: Any) -> Invers
 
 @states_tables(forward_derivatives)
 def forward_dynamics_derivatives(model: Model, q: Any, v: Any, tau: Any) -> ForwardDynamicsDerivatives:
-    """How the joint accelerations of `forward_dynamics` change with q, v and tau.
+    """Derivatives of the joint accelerations of `forward_dynamics` by q, v and tau.
 
     −ℳ⁻¹∂τ/∂q, −ℳ⁻¹∂τ/∂v and ℳ⁻¹. With loops, how the accelerations that keep them closed change.
 

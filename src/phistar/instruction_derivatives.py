@@ -1,4 +1,4 @@
-"""How the joint forces change, by the instructions that make them: with geared rotors, and for second derivatives.
+"""Derivatives of joint forces through the instructions that make them: with geared rotors, and for second derivatives.
 
 The recorded statement is differentiated instruction by instruction; that of a long mechanism link by link
 (`backends/second_order.py`).

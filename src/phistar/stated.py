@@ -260,7 +260,7 @@ def robot_by_name(kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _signature_and_statement(stated: StatedFunction[Any, Any]) -> str:
-    """How a function is called and what it states: 'gravity_load(model, q): 𝒢'."""
+    """Signature and statement of a function: 'gravity_load(model, q): 𝒢'."""
     call = signature(stated)
     plain = [parameter.replace(annotation=parameter.empty) for parameter in call.parameters.values()]
     call = call.replace(parameters=plain, return_annotation=call.empty)

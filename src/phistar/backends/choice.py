@@ -114,7 +114,7 @@ class Choice:
 
     @property
     def forms_taken(self) -> tuple[int, ...]:
-        """Which forms of the statements were counted least by the schedule that was taken."""
+        """Forms of the statements with the fewest operations under the schedule taken."""
         return next((x.taken for x in self.candidates if x.schedule == self.schedule), ())
 
     def __str__(self) -> str:

@@ -96,7 +96,7 @@ def tallies_of(wanted: Statements) -> tuple[Tally, ...]:
 
 
 def form_by_laws(wanted: Statements) -> tuple[int, ...]:
-    """Which of the forms that laws offer has fewest operations by the schedule that is chosen."""
+    """The form with the fewest operations under the chosen schedule, of those that laws offer."""
     choice = choose_schedule(wanted)
     if choice.schedule != WRITTEN:
         return choice.forms_taken

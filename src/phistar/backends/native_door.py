@@ -80,7 +80,7 @@ def native(
 def _make(
     functions: tuple[Callable[..., Any], ...], inputs: Named, outputs: Named, constants: Numbers, checked: bool
 ) -> Callable[..., tuple[np.ndarray, ...]]:
-    """Kept: to read sources takes longer than to load what was made from them."""
+    """Kept, because reading the sources takes longer than loading what was made from them."""
     shapes = dict(inputs) | dict(outputs)
     signature = Signature(tuple(prod(shape) for _, shape in inputs), tuple(shape for _, shape in outputs))
     trees = {function.__name__: tree_of(function) for function in functions}

@@ -162,7 +162,7 @@ class RolledCall:
         return tuple(made[name] for name in self.outputs)
 
     def export(self) -> Exported:
-        """Its functions for the robot, on plain arrays."""
+        """Functions of the kernel for the robot, on plain arrays."""
         wanted = self.wanted
         links = rolled_links(wanted.model, wanted.frames, _is_fixed(wanted) or self.plan.keeps_origins)
         return export_functions(self.plan, links, wanted.frames, len(self.rows), len(self.shapes))

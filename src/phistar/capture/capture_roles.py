@@ -1,4 +1,4 @@
-"""Which parts of a scene capture what: the base, the target and the hands, by the names that the scene gives them.
+"""Roles in a capture: the base, the target and the hands, by the names that the scene gives them.
 
 [controller]
 law = "grapple"

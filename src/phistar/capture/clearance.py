@@ -1,4 +1,4 @@
-"""How near arms, hands and what they capture come to each other on a way that is planned.
+"""Clearance along a planned way: the least distances between arms, hands and what they capture.
 
 Balls around the shapes are compared for all samples of a way at once; coal is asked only where they are near.
 """

@@ -99,7 +99,7 @@ class CaptureController:
 
     @cached_property
     def _ahead(self) -> float:
-        """How far fingers reach beyond the grips, m."""
+        """Reach of the fingers beyond the grips, m."""
         return max(hand.ahead for hand in self.arms.hands)
 
     @cached_property

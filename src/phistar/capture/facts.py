@@ -55,7 +55,7 @@ def fact_names(arms: Arms) -> tuple[str, ...]:
 def touching_now(
     before: tuple[tuple[bool, ...], ...], tips: Sequence[np.ndarray], settings: Settings
 ) -> tuple[tuple[bool, ...], ...]:
-    """Which fingers touch: from `touch_on` N on, until `touch_off` N."""
+    """Fingers that touch: from `touch_on` N on, until `touch_off` N."""
     off, on = settings.touch_off, settings.touch_on
     return tuple(
         tuple([force >= off if was else force > on for was, force in zip(own, read.tolist(), strict=True)])
@@ -152,7 +152,7 @@ def _numbers(
 
 
 def _slip(grips: Any, held: Any, body: Any, hand: int) -> Any:
-    """How far a hand has moved along the object since it took it, m, as it is seen."""
+    """Slip of a hand along the object since it took hold, m, as it is seen."""
     back = np.swapaxes(body[:9].reshape(3, 3), 0, 1)
     now = np.matmul(back, grips[12 * hand + 9 : 12 * hand + 12] - body[9:12])
     then = np.concatenate([held[16 * hand + i : 16 * hand + i + 1] for i in (3, 7, 11)])

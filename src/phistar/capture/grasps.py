@@ -1,4 +1,4 @@
-"""How several hands take hold of a body: places that oppose each other, judged by force closure.
+"""Grasps of a body by several hands: places that oppose each other, judged by force closure.
 
 What a body's shapes and the hands allow is found once, when a scene is read; where nothing holds, the reason is given
 then, and not after a minute of waiting.
@@ -52,7 +52,7 @@ class Grasp(NamedTuple):
 
     @property
     def shares(self) -> np.ndarray:
-        """How hard each hand pushes, (h,), next to the mean of all."""
+        """Share of each hand in the push, (h,), relative to the mean."""
         if not self.weights.any():
             return np.ones(len(self.places))
         return np.linalg.norm(pushes(self.grips[:, :3, 3], self.weights), axis=-1)

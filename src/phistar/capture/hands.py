@@ -42,7 +42,7 @@ class Hand:
 
     @property
     def ahead(self) -> float:
-        """How far the fingers reach beyond the grip's origin, m."""
+        """Reach of the fingers beyond the grip's origin, m."""
         return 0.0 if self.jaw is None else float(self.tips[:, 2].max())
 
     @property

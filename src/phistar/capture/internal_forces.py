@@ -1,4 +1,4 @@
-"""How hard each of several hands pushes, so that all push inward and nothing moves.
+"""Internal forces of several hands: how hard each pushes so that all push inward and nothing moves.
 
 Pushes wᵢ(c − pᵢ) towards c = Σwⱼpⱼ/Σwⱼ have neither sum nor moment, whatever the places pᵢ and the weights wᵢ > 0. The
 weights are chosen so that every push stays within the friction of its place, and the least of them is as large as can

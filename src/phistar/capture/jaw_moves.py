@@ -1,4 +1,4 @@
-"""How hands come to press in the phase "contact": rigid ones move into their places, jaws move over them and close."""
+"""Moves of the hands in the phase "contact": rigid ones move into their places, jaws move over them and close."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SERVO = 20.0  # N that opens a jaw, and keeps it open
 
 
 def gaps_closed(hand: Hand, sensed: Mapping[str, Any]) -> np.ndarray:
-    """How far each finger of a jaw is closed, (2,) m, as it is read."""
+    """Closing of each finger of a jaw, (2,) m, as it is read."""
     assert hand.jaw is not None
     return hand.jaw.ways * (np.asarray(sensed[f"{hand.name}_jaw"])[:2] - hand.jaw.open)
 

@@ -189,7 +189,7 @@ def _margins(arms: Arms, q: Any, v: Any) -> list[Any]:
 
 
 def _rotate_back(pose: Any, vector: Any) -> Any:
-    """Both halves of a spatial vector in a frame's axes."""
+    """Express both halves of a spatial vector in a frame's axes."""
     back = np.swapaxes(pose[:3, :3], 0, 1)
     return np.concatenate([np.matmul(back, vector[:3]), np.matmul(back, vector[3:])])
 

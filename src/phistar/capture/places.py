@@ -136,7 +136,7 @@ def facing(inward: np.ndarray, x: np.ndarray, point: np.ndarray) -> np.ndarray:
 
 
 def room_on(face: FlatFace, point: np.ndarray) -> float:
-    """How far a point is from the nearest edge of a face, seen along its normal; negative outside."""
+    """Distance of a point from the nearest edge of a face, seen along its normal; negative outside."""
     from scipy.spatial import ConvexHull
 
     across = cross(face.normal, np.eye(3)[np.argmin(np.abs(face.normal))])
@@ -245,7 +245,7 @@ def with_grooves(pieces: Pieces, place: Place, hand: Hand) -> Place:
 
 
 def _between_walls(place: Place, hand: Hand) -> Place:
-    """Both walls that each finger touches in its groove, taken at right angles to it and 45° steep."""
+    """Both walls of each finger's groove that touch, taken at right angles to it and 45° steep."""
     out = hand.tips[:, :2] / np.linalg.norm(hand.tips[:, :2], axis=-1, keepdims=True)
     side = np.stack([-out[:, 1], out[:, 0], np.zeros(len(out))], axis=-1)
     walls = [(np.array([0.0, 0.0, 1.0]) + sign * side) / np.sqrt(2.0) for sign in (1.0, -1.0)]

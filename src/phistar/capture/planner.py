@@ -1,4 +1,4 @@
-"""Which faces to take, with which arm, bent how, and when: every choice compared at once, the best clear one chosen.
+"""The planner: faces, arms, their bends and the time, every choice compared at once and the best clear one taken.
 
 A choice is a grasp, who takes which place of it, a moment, and for each arm one of its ways to reach a pose. The tumble
 is predicted and the arms' inverse kinematics are closed forms, so that all choices of the next minute are rows of a few

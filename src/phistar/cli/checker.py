@@ -246,7 +246,7 @@ class Mechanism:
         return to_fixed([self.rng.randrange(-(2**BITS), 2**BITS) for _ in range(int(np.prod(shape)))]).reshape(shape)
 
     def displacement(self) -> Matrix:
-        """How a rigid link carries forces: a rotation, by Cayley's formula, and an arm."""
+        """Transform of forces along a rigid link: a rotation, by Cayley's formula, and an arm."""
         spin, arm = skew(self.draw(3)), skew(self.draw(3))
         turn = inverse(unit(3) - spin) @ (unit(3) + spin)
         return to_fixed(np.block([[turn, arm @ turn], [0 * turn, turn]]))

@@ -1,4 +1,4 @@
-"""How far to follow Newton's direction: until what is minimised no longer falls, and so that no gap closes."""
+"""Line search along Newton's direction: to where the objective no longer falls, with every gap kept open."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from phistar.spatial.value import LARGEST, Value
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Surface(Value):
-    """How two bodies push on each other where they come near.
+    """Contact law of two bodies that come near each other.
 
     f = K_p(ε − d)/d − K_d ḋ along the normal for gaps d < ε, so that bodies never meet (WD89 §2.5). Where the law as
     printed jumps and pulls, its damping fades in and the force is clamped at zero; `pulls` keeps it as printed.

@@ -221,7 +221,7 @@ def finger_forces(
 
 
 def _rotate_halves(pose: Any, vector: Any, direction: int) -> Any:
-    """Both halves (3,) of a spatial vector from a frame's axes to the world's (1), or back (−1)."""
+    """Rotate both halves (3,) of a spatial vector from a frame's axes to the world's (1), or back (−1)."""
     turn = pose[..., :3, :3] if direction > 0 else transposed(pose[..., :3, :3])
     return row(times(turn, vector[..., :3]), times(turn, vector[..., 3:]))
 

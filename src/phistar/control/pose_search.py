@@ -176,7 +176,7 @@ class _Searches:
         return made["error"], made["rates"], made["slope"][:, 0], made["held"] > 0.5
 
     def endings(self, starts: int) -> tuple[np.ndarray, np.ndarray]:
-        """Which searches are over, and which of them met their target."""
+        """Searches that are over, and those among them that met their target."""
         size = np.sum(self.error**2, axis=-1)
         met = self.search.is_met(self.error)
         self.flat = (self.slope <= FLAT**2 * size) | (self.damping > MOST_DAMPING)

@@ -1,4 +1,4 @@
-"""How a search for joint coordinates ended, told with numbers; and how far a frame can be at most."""
+"""End of a search for joint coordinates, told with numbers; and the farthest reach of a frame."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def greatest_reach(model: Model, frame: str) -> tuple[np.ndarray, float]:
 
 
 def _slide(kind: Any) -> float:
-    """How far a joint alone can move its child's origin."""
+    """Distance by which a joint alone can move its child's origin."""
     if isinstance(kind, Revolute | Universal | Spherical):
         return 0.0
     return float(np.max(np.abs(kind.limits))) if isinstance(kind, Prismatic) else np.inf

@@ -144,7 +144,7 @@ def is_sampled(control: Any) -> bool:
 
 
 def period_of(controller: SampledController[Any]) -> float:
-    """Its period, s, checked."""
+    """Period of a controller, s, checked."""
     period = controller.period
     if isinstance(period, bool) or not isinstance(period, int | float) or not 1e-6 <= period < np.inf:
         raise PhistarError(f"A controller's period must be a number of seconds from 1e-6 on; it is {period!r:.50}.")

@@ -130,7 +130,7 @@ def _two_axes(one: np.ndarray, two: np.ndarray, start: np.ndarray, end: np.ndarr
 
 
 def angle_about(axis: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """How far start must turn about the axis to come to end: subproblem 1."""
+    """Angle by which start must turn about the axis to come to end: subproblem 1."""
     u, v = start - axis * np.sum(axis * start, axis=-1)[..., None], end - axis * np.sum(axis * end, axis=-1)[..., None]
     return np.arctan2(np.sum(axis * cross(u, v), axis=-1), np.sum(u * v, axis=-1))
 

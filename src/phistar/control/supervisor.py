@@ -1,4 +1,4 @@
-"""Which control law when: phases, and rules over facts that lead from one to the next, as data that people read.
+"""Supervisor of control laws: phases, and rules over facts that lead from one to the next, as readable data.
 
     [flags]
     left1 = {on = "left_tip1 > 1.0", off = "left_tip1 < 0.3"}

@@ -1,4 +1,4 @@
-"""How frames move: poses, Jacobians, velocities and accelerations."""
+"""Motion of frames: poses, Jacobians, velocities and accelerations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How exact each way to accelerations is: against the same equations in arithmetic of many digits (R87 §XIV).
+"""Accuracy of each way to accelerations, against the same equations in arithmetic of many digits (R87 §XIV).
 
 The program of forward dynamics runs on mpmath's numbers as it runs on floats, so the reference is the algebra's too.
 """

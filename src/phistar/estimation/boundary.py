@@ -179,7 +179,7 @@ class BoundaryValueProblem:
         return Solution(x, costates, accelerations, joint_forces, forces)
 
     def defects(self, solution: Solution) -> dict[str, Array]:
-        """How far a solution is from (16), (18) with (19), and (20), link by link: (…, n, 6), (…, n, 6), (…, nv)."""
+        """Residuals of a solution in (16), (18) with (19), and (20), link by link: (…, n, 6), (…, n, 6), (…, nv)."""
         known = dict(solution.tip_forces)
         frames, f = external_forces(self.model, known) if known else ((), None)
         vectors = {"v": self.v} | ({} if f is None else {"f": f})

@@ -127,7 +127,7 @@ class CollisionTest:
         return Collision(statistic, alarm, np.where(alarm, outermost, -1))
 
     def isolate(self, model: Model, q: Any, forces: Any) -> Touched:
-        """Which link was touched, and where, from a window of observed joint forces that raised an alarm.
+        """Find the link that was touched, and where, from a window of observed joint forces that raised an alarm.
 
         Of links that explain the window as well, the innermost is named: what is beyond can always explain more. So a
         link is passed over for one further out in the stated part of touches, whatever the noise; a weak touch may be
@@ -184,7 +184,7 @@ class CollisionTest:
 
 
 def _depths(model: Model) -> dict[str, int]:
-    """How many moving joints carry each body."""
+    """Number of moving joints that carry each body."""
     found: dict[str, int] = {}
     for body, joint, parent in zip(model.bodies, model.joints, model.parents, strict=True):
         found[body.name] = (0 if parent < 0 else found[model.bodies[parent].name]) + (joint.nv > 0)

@@ -29,7 +29,7 @@ class InformationFilter:
 
     @property
     def known(self) -> BoolArray:
-        """Which states (T,) the measurements so far determine: whether Y can be inverted."""
+        """States (T,) that the measurements so far determine: those at which Y can be inverted."""
         values = np.linalg.eigvalsh(self.Y)
         return values[:, 0] > 1e-12 * np.maximum(values[:, -1], 1e-300)
 

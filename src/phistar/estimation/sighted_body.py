@@ -69,7 +69,7 @@ def accelerations(h: Any, noise: Any, errors: int) -> Any:
 
 
 def off(body: FreeBody, place: Any, turn: Any) -> Any:
-    """How far a pose that is seen in the world is from where a body is believed, [δp; δθ] (…, 6)."""
+    """Deviation of a pose seen in the world from the believed one, [δp; δθ] (…, 6)."""
     turned = rotation_vector(np.matmul(transposed(body.turn), turn))
     return np.concatenate([place - body.place, turned], axis=-1)
 

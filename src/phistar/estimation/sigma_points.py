@@ -24,7 +24,7 @@ def small_displacements(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def slopes(away: np.ndarray) -> np.ndarray:
-    """How m numbers change with n errors, (…, m, n), from where `small_displacements` led, (2n, …, m)."""
+    """Derivatives of m numbers by n errors, (…, m, n), from their values at `small_displacements`, (2n, …, m)."""
     n = len(away) // 2
     return np.moveaxis((away[:n] - away[n:]) / (2.0 * SMALL), 0, -1)
 

@@ -141,7 +141,7 @@ def _size(space: Space, model: Model, frames: tuple[str, ...], closures: int) ->
 
 
 def _on_blocks(symbol: Symbol, model: Model) -> np.ndarray:
-    """Which entries are within one link or joint."""
+    """Entries within one link or joint."""
     links = np.repeat(np.arange(len(model.bodies)), 6)
     joints = np.repeat(np.arange(len(model.bodies)), [joint.nv for joint in model.joints])
     at = [links if space.over == "links" else joints for space in (symbol.target, symbol.source)]

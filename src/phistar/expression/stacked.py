@@ -54,7 +54,7 @@ class OperatorDerivative:
         return f"$\\displaystyle {self.latex()}$"
 
     def derivation(self, matrix: bool = False) -> Derivation:
-        """How the cheapest form along one direction is reached."""
+        """Derivation of the cheapest form along one direction."""
         return self.statement.derivation(matrix)
 
     def dense(self, q: Any, **values: Any) -> Array:

@@ -171,7 +171,7 @@ class Expression(Calculus):
 
     @walks_its_node
     def derivation(self, matrix: bool = False) -> Derivation:
-        """How the cheapest form is reached: each step, its law and citation."""
+        """Derivation of the cheapest form: each step, its law and citation."""
         return cheapest(self.node, self.symbols, self.setting, matrix, True, form_on_robot(self, matrix))
 
     @overload

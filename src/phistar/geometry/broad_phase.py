@@ -1,4 +1,4 @@
-"""Which shapes may be near: boxes about them, sorted along x and swept, then each pair's own distance."""
+"""Pairs of shapes that may be near: boxes about them, sorted along x and swept, then each pair's own distance."""
 
 from __future__ import annotations
 

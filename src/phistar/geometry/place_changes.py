@@ -1,4 +1,4 @@
-"""How places of contact change with the poses of the shapes: the narrow phase, differentiated.
+"""Derivatives of places of contact by the poses of the shapes: the narrow phase, differentiated.
 
 Gap, point and normal of a place follow a twist of its first shape, the second at rest, by six directions; a twist of
 the second is that of both, which turns and moves the place, less that of the first.

@@ -74,7 +74,7 @@ def spheres(m: Arrays, a: int, b: int, s: float, t: float) -> None:
 
 
 def excess(x: float, half: float) -> float:
-    """How far a coordinate is beyond a box's side, with its sign."""
+    """Distance of a coordinate beyond a box's side, with its sign."""
     return x - half if x > half else x + half if x < -half else 0.0
 
 

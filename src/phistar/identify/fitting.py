@@ -75,7 +75,7 @@ class Fit:
         )
 
     def error(self, q: Any, v: Any, a: Any, tau: Any) -> ErrorReport:
-        """How far the fitted robot is from a log that it was not fitted to."""
+        """Errors of the fitted robot on a log that it was not fitted to."""
         log = _check_log(self.model, q, v, a, tau)
         rest = log[3] - self.predict(*log[:3])
         rms, spread = np.sqrt(np.mean(rest**2, axis=0)), np.std(log[3], axis=0)
@@ -192,7 +192,7 @@ def _grams(
 
 
 def _outboard(columns: Columns) -> np.ndarray:
-    """Which columns each joint's force depends on, (nv, p): bodies that it carries, and the joint's own."""
+    """Columns on which each joint's force depends, (nv, p): those of the bodies it carries, and its own."""
     model = columns.model
     found = np.zeros((model.nv, len(columns.names)), bool)
     for k, joint in enumerate(model.joints):

@@ -71,7 +71,7 @@ class Columns:
 
     @cached_property
     def is_nonnegative(self) -> np.ndarray:
-        """Which parameters (p,) of joints cannot be negative."""
+        """Parameters (p,) of joints that cannot be negative."""
         of_joints = [np.full(self.model.nv, term != "offset") for term in self.terms]
         return np.concatenate([np.zeros(10 * self.bodies, bool), *of_joints])
 

@@ -45,7 +45,7 @@ def forward_derivatives(s: Symbols) -> dict[str, Node]:
 
 
 def second_inverse_derivatives(s: Symbols) -> dict[str, Node]:
-    """How ∂τ/∂θ, ∂τ/∂θ̇ and ∂τ/∂θ̈ change along joint displacements w, and ∂τ/∂θ̇ along joint rates w."""
+    """Derivatives of ∂τ/∂θ, ∂τ/∂θ̇ and ∂τ/∂θ̈ along joint displacements w, and of ∂τ/∂θ̇ along joint rates w."""
     first, w = inverse_derivatives(s), own_vector("w", RATES)
     by_q = {"dqdq": first["dq"], "dqdv": first["dv"], "dadq": first["da"]}
     made = {name: rate(x, w) for name, x in by_q.items()}

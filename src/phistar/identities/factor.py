@@ -66,7 +66,7 @@ def _right_of(letter: Node, like: Polynomial) -> Polynomial:
 
 
 def _shared_ends(terms: Terms) -> tuple[int, int]:
-    """How many first and how many last letters all words have in common."""
+    """Numbers of first and of last letters that all words have in common."""
     words = list(terms)
     shortest = min(len(word) for word in words)
     left = next((i for i in range(shortest) if len({word[i] for word in words}) > 1), shortest)

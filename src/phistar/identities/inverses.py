@@ -1,4 +1,4 @@
-"""How an inverse is resolved: (AB)⁻¹ = B⁻¹A⁻¹, and the innovations factorization of anything like a mass matrix."""
+"""Resolution of inverses: (AB)⁻¹ = B⁻¹A⁻¹, and the innovations factorization of anything like a mass matrix."""
 
 from __future__ import annotations
 

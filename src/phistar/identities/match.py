@@ -57,7 +57,7 @@ class WordRule:
 
     @cached_property
     def right(self) -> Polynomial:
-        """Made when it is needed: most laws have nothing to say about most statements."""
+        """The right side, made when it is needed: most laws have nothing to say about most statements."""
         return expand(self.to).adjoint() if self.adjoint else expand(self.to)
 
     def apply(self, polynomial: Polynomial, uses: list[Use] | None = None) -> Polynomial:

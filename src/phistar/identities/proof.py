@@ -75,7 +75,7 @@ def _as_they_stand(left: Node, right: Node, symbols: Symbols, setting: Setting) 
 
 
 def _by_normal_forms(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
-    """Both sides to the polynomial in which no rule applies."""
+    """Bring both sides to the polynomial in which no rule applies."""
     sides = [_write_out(side, symbols, setting) for side in (left, right)]
     return _join(left, right, sides, symbols, setting)
 

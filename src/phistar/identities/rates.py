@@ -1,4 +1,4 @@
-"""How operators change along a direction w of motion: the product rule over the letters of a statement.
+"""Derivatives of operators along a direction w of motion: the product rule over the letters of a statement.
 
 With N = (H*w)~, link by link, ∂ℰφ = −ℰφN* and ∂E = −EN* (RJK91 §6; SRW22), so that
 

@@ -1,4 +1,4 @@
-"""Which sweep computes which value: neighbours that run the same way along the mechanism share a sweep.
+"""Assignment of values to sweeps: neighbours that run the same way along the mechanism share one.
 
 Sweeps alternate inward and outward. A memoryless operation runs in the sweep of its argument; a recursion needs a sweep
 of its own direction no earlier than its argument's; task-space and dense operations happen between sweeps.
@@ -48,7 +48,7 @@ def symbol_of(letter: Node) -> Symbol:
 
 @cache
 def direction(value: Value) -> str:
-    """How a value is computed along the mechanism."""
+    """Direction in which a value is computed along the mechanism."""
     if isinstance(value, Apply):
         name = symbol_of(value.letter).name
         if name in _RECURSIVE:

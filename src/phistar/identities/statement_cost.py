@@ -142,7 +142,7 @@ def _solve_weight(letter: Inverse) -> float:
 
 @dataclass(frozen=True)
 class _Pattern:
-    """Which blocks can differ from zero: over the links (`seed`: only where frames or the base are) and per column."""
+    """Blocks that can differ from zero: over the links (`seed`: only where frames or the base are) and per column."""
 
     seed: bool = False
     columns: float = 1  # columns per link

@@ -1,4 +1,4 @@
-"""How a vector changes with θ, θ̇ and θ̈: the product rule over the letters of a statement.
+"""Derivatives of vectors by θ, θ̇ and θ̈: the product rule over the letters of a statement.
 
 What a displacement δθ changes is the way between links alone. A joint that gives way by H*δθ turns what comes from the
 parent against it, δ(ℰφ*x) = (ℰφ*x)~H*δθ, and what goes there with it, δ(ℰφ)f = ℰφ f^H*δθ, so that

@@ -19,7 +19,7 @@ _R87 = (
 
 @dataclass(frozen=True)
 class Bundled:
-    """How a robot is built, where its numbers come from, the gravity it lives in, and the options it takes."""
+    """A bundled robot: its builder, the source of its numbers, its gravity, and the options it takes."""
 
     build: Callable[..., Model]
     source: str

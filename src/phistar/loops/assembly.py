@@ -220,7 +220,7 @@ def _descend(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray,
 
 
 def _half_turns(model: Model, q: np.ndarray) -> float:
-    """How far screws are off that stand half a turn from where they should, where sin(z − θ) is zero too."""
+    """Error of screws that stand half a turn from where they should, where sin(z − θ) is zero too."""
     worst = 0.0
     for loop in model.loops:
         if isinstance(loop, Loop) and isinstance(loop.joint, Helical) and loop.joint.pitch != 0.0:
@@ -277,7 +277,7 @@ def _gap_text(loop: Loop | CoupledJoints, gap: np.ndarray) -> str:
 
 
 def _free(model: Model, locked: Sequence[str]) -> np.ndarray:
-    """Which rates may change, (nv,) of truth values."""
+    """Rates that may change, (nv,) of truth values."""
     if isinstance(locked, str):
         raise PhistarError(f"`locked` is a list of joint names; it was given the text {locked!r}: write [{locked!r}].")
     free = np.ones(model.nv, dtype=bool)

@@ -119,7 +119,7 @@ class _TreeProgram:
         )
 
     def _joining(self, k: int, children: Sequence[int]) -> Joining:
-        """How the loops of link k, or of the world, hang together."""
+        """Grouping of the loops of link k, or of the world."""
         layout, model = self.layout, self.model
         loops = layout.opened[k]
         if k == len(model.bodies):

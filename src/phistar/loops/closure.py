@@ -47,7 +47,7 @@ def row_count(model: Model) -> int:
 
 
 def linear_rows(loop: Loop) -> int:
-    """How many of a loop's equations are lengths; they come last."""
+    """Number of a loop's equations that are lengths; they come last."""
     lengths = {Prismatic: 2, Cylindrical: 2, Planar: 1, Distance: 1}
     return min(lengths.get(type(loop.joint), 3), loop.rows)
 

@@ -64,7 +64,7 @@ def _rank_and_condition(values: np.ndarray, good: np.ndarray) -> tuple[np.ndarra
 
 
 def _nonempty(values: np.ndarray) -> np.ndarray:
-    """Which eigenvalues, in rising order, are not empty."""
+    """Eigenvalues, in rising order, that count as not zero."""
     return values > EMPTY * values[..., -1:]
 
 

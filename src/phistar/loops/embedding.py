@@ -88,7 +88,7 @@ class Embedding(Value):
 
     @property
     def count(self) -> int:
-        """How many independent rates there are."""
+        """Number of independent rates."""
         return sum(own.shape[-1] for own in self.choices)
 
     def is_free(self, k: int) -> bool:
@@ -325,7 +325,7 @@ def _choose_rates(own: GroupLinks, rows: np.ndarray, wanted: set[int]) -> np.nda
 
 
 def _modes(own: GroupLinks) -> set[int]:
-    """Which of a group's rates are those of modes."""
+    """Rates of a group that are those of modes."""
     return {i for body in own.model.bodies for i in range(body.mode_slice.start, body.mode_slice.stop)}
 
 

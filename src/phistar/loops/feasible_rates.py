@@ -1,4 +1,4 @@
-"""Which joint rates keep loops closed: A = QJ + C and the projector on its null space."""
+"""Joint rates that keep loops closed: A = QJ + C and the projector on its null space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the accelerations of a mechanism with loops change: implicit differentiation of its equations of motion.
+"""Derivatives of the accelerations of a mechanism with loops: implicit differentiation of its equations of motion.
 
     ρ₁ = ID(q, v, θ̈) − A*λ − T = 0,   ρ₂ = Aθ̈ + Ȧθ̇ = 0
 

@@ -17,7 +17,7 @@ TRIES = 12
 
 
 def closure_rank(rows: np.ndarray) -> int:
-    """How many of the closures Q (m, rates) are independent."""
+    """Number of independent closures in Q (m, rates)."""
     return int(np.linalg.matrix_rank(rows, tol=EMPTY * max(np.abs(rows).max(initial=0.0), 1e-300)))
 
 

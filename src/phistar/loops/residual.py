@@ -1,4 +1,4 @@
-"""How far loops are from closed, and the least change of q and v that closes them, in the metric of the mass matrix."""
+"""Residuals of loops, and the least change of q and v that closes them, in the metric of the mass matrix."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def loop_residual(model: Model, q: ArrayLike, v: None = None) -> Array: ...
 @overload
 def loop_residual(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]: ...
 def loop_residual(model: Model, q: Any, v: Any = None) -> Any:
-    """How far each loop is from closed, and with rates how fast it opens.
+    """Residual of each loop's closure, and with rates the speed at which it opens.
 
     g(q), and ġ = Aθ̇.
 

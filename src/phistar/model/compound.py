@@ -1,4 +1,4 @@
-"""Which links of a mechanism with loops belong together: each loop merges the links along it into one compound link."""
+"""Grouping of the links of a mechanism with loops: each loop merges the links along it into one compound link."""
 
 from __future__ import annotations
 

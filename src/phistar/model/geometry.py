@@ -241,7 +241,7 @@ class Mesh(Shape):
         object.__setattr__(self, "scale", readonly(checked_numbers(scale, (3,), "A mesh", "scale")))
 
     def read(self) -> Any:
-        """Its triangles, unscaled, as trimesh has them; formats and sizes as in `phistar.model.mesh_files`."""
+        """Triangles of the mesh, unscaled, as trimesh has them; formats and sizes as in `phistar.model.mesh_files`."""
         from phistar.model.mesh_files import read_mesh  # for the few who look at surfaces
 
         return read_mesh(self.path)

@@ -246,7 +246,7 @@ class Model(Value):
 
     @cached_property
     def draws(self) -> tuple[Any, ...]:
-        """How `random` draws the coordinates: least values and widths of those that are uniform, or a body."""
+        """Rules by which `random` draws the coordinates: least values and widths of uniform ones, or a body."""
         return tuple(draws(self))
 
     @cached_property

@@ -61,7 +61,7 @@ class Body(Value):
 
     @property
     def modes(self) -> int:
-        """How many modal coordinates it has."""
+        """Number of modal coordinates."""
         return 0 if self.flexible is None else self.flexible.count
 
     @property
@@ -76,12 +76,12 @@ class Body(Value):
 
     @property
     def rates(self) -> range:
-        """Its entries of v: its joint's, then its modes'."""
+        """Number of entries in v: the joint's, then the modes'."""
         return range(self.joint.v_slice.start, self.mode_slice.stop)
 
     @property
     def coordinates(self) -> range:
-        """Its entries of q: its joint's, then its modes'."""
+        """Number of entries in q: the joint's, then the modes'."""
         return range(self.joint.q_slice.start, self.mode_q_slice.stop)
 
 

@@ -64,7 +64,7 @@ class Recursion:
 
     @property
     def way(self) -> str:
-        """Which way the sweep runs."""
+        """Direction of the sweep."""
         if not self.equations:
             return OUTWARD
         found = {_way(part) for _, node in self.equations for part in _parts(node)} - {LOCAL}

@@ -359,7 +359,7 @@ def _with_spaces(factors: list[Node]) -> list[Node]:
 
 
 def _metric_hint(left: Node, right: Node) -> str:
-    """How X and X* are multiplied: a metric takes a space to its dual."""
+    """Advice for products of X and X*: a metric takes a space to its dual."""
     if adjoint(right) is not left or left.domain is None or right.codomain is None:
         return ""
     source, target = right.codomain, left.domain

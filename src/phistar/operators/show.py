@@ -1,4 +1,4 @@
-"""How a statement is printed: one letter per paper symbol, as text or LaTeX."""
+"""Printing of statements: one letter per paper symbol, as text or LaTeX."""
 
 from __future__ import annotations
 

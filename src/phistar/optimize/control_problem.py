@@ -58,7 +58,7 @@ class Problem:
 
     @property
     def controls(self) -> int:
-        """How many controls there are."""
+        """Number of controls."""
         return self.actuation.shape[1]
 
     @cached_property

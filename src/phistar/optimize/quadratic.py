@@ -51,7 +51,7 @@ class CostKernel:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """How many residuals each cost has."""
+        """Number of residuals of each cost."""
         for cost, size in zip(self.costs, self._residuals[1], strict=True):
             if cost.weight.shape not in ((), (size,)):
                 raise ShapeError(f"The weight of {cost.name} has shape {cost.weight.shape}; it needs ({size},).")

@@ -139,7 +139,7 @@ class Iterate:
         return total
 
     def _accepted_trial(self, lengths: np.ndarray, costs: np.ndarray, slope: float, curve: float) -> int | None:
-        """Which trial is taken: without gaps the best that falls, else the longest that the filter lets pass."""
+        """The trial to take: without gaps the best that lowers the cost, else the longest that the filter lets pass."""
         closed, rounding, best = self.opening <= CLOSED * self.gaps.size, 1e-14 * abs(self.cost), None
         for number, (length, cost) in enumerate(zip(lengths.tolist(), costs.tolist(), strict=True)):
             expected, change = length * (slope + length * curve), cost - self.cost

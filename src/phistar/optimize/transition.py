@@ -83,7 +83,7 @@ class Transition:
 
     @cached_property
     def curved(self) -> int:
-        """How many rates there are up to the last whose coordinates do not add."""
+        """Number of rates up to the last whose coordinates do not add."""
         return max((joint.v_slice.stop for joint in self.model.joints if not joint.kind.flat), default=0)
 
     def _curved_factors(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -33,7 +33,7 @@ class TrialRows:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """How many numbers of a row each part has."""
+        """Number of entries of each part of a row."""
         nq, nv, nu = self.model.nq, self.model.nv, self.controls
         counts = {"u": nu, "d": nu, "low": nu, "high": nu, "q": nq, "v": nv, "K": 2 * nu * nv, "gap": 2 * nv}
         return {name: counts.get(name, self.parameters) for name in PARTS}

@@ -73,7 +73,7 @@ class Actuator:
 
     @property
     def entries(self) -> int:
-        """How many numbers its command has."""
+        """Number of entries of the command."""
         return {"impedance": 3, "locked": 0}.get(self.kind, 1)
 
     @property
@@ -101,7 +101,7 @@ class Actuator:
 
     @property
     def row(self) -> SingleRow | TendonRow | None:
-        """Its row; a motor that is given its force has none."""
+        """Row of the actuator; a motor that is given its force has none."""
         if not self.has_row:
             return None
         stiffness = 0.0 if self.kind in ("velocity", *TOLD) else self.stiffness

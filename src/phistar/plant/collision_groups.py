@@ -1,4 +1,4 @@
-"""Which shapes of a plant may touch: groups of shapes that meet the same others, and the table of groups that meet."""
+"""Shapes of a plant that may touch: groups that meet the same others, and the table of groups that meet."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def controller_of(control: Any, step: float) -> SampledController[Any]:
 
 
 def _places(function: Callable[..., Any]) -> int:
-    """How many positional arguments a function takes; one that does not say takes three."""
+    """Number of positional arguments of a function; one that does not say takes three."""
     try:
         given = signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -202,7 +202,7 @@ def axes_change(m: Arrays, c: int) -> None:
 
 
 def place_change(m: Arrays, c: int, x: int) -> None:
-    """How a contact's place, axes and base change with the place of rate `involved[x]`."""
+    """Derivatives of a contact's place, axes and base by the place of rate `involved[x]`."""
     for i in range(7):
         change = 0.0
         for k in range(6):

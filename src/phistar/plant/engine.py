@@ -101,7 +101,7 @@ class Engine:
 
     @cached_property
     def rate_order(self) -> RateOrder:
-        """How its rates stand in the model and before each other."""
+        """Order of the rates in the model and among each other."""
         return RateOrder.of(self)
 
     def bind(self) -> None:

@@ -95,7 +95,7 @@ def _fill_rows(system: System, table: dict[str, np.ndarray]) -> None:
 
 
 def _count(system: System, table: dict[str, np.ndarray], sizes: Sequence[int]) -> None:
-    """How many of everything there are, and where nodes begin."""
+    """Counts of everything, and the first node."""
     counts = table["counts"]
     counts[c.NODES], counts[c.FIRST_TREE], counts[c.BODIES] = len(sizes), len(system.free), len(system.places)
     counts[c.SHAPES], counts[c.ROWS], counts[c.GROUPS] = (

@@ -57,7 +57,7 @@ def slowest_impact(m: Arrays) -> float:
 
 
 def first_impact(m: Arrays, h: float) -> float:
-    """When a gap first reaches its margin fast enough to bounce, d + u t + ½ a t² = ε; h where none does."""
+    """Time at which a gap first reaches its margin fast enough to bounce, d + u t + ½ a t² = ε; h where none does."""
     give(m, 0)
     for c in range(m.counts[CONTACTS]):
         contact_rates(m, c, RATE)

@@ -74,6 +74,6 @@ def inward(pose: Any, force: Any) -> Any:
 
 
 def _rotate(pose: Any, vector: Any) -> Any:
-    """Both halves of a spatial vector in a pose's axes."""
+    """Express both halves of a spatial vector in a pose's axes."""
     turn = np.swapaxes(pose[:3, :3], 0, 1)
     return np.concatenate([np.matmul(turn, vector[:3]), np.matmul(turn, vector[3:])])

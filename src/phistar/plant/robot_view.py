@@ -24,15 +24,15 @@ class RobotView:
     rates: np.ndarray
 
     def q(self, state: Any) -> np.ndarray:
-        """Its coordinates (…, nq) in a plant's state, or in an array of plant coordinates."""
+        """Coordinates (…, nq) of the robot in a plant's state, or in an array of plant coordinates."""
         return np.asarray(getattr(state, "q", state))[..., self.places]
 
     def v(self, state: Any) -> np.ndarray:
-        """Its rates (…, nv) in a plant's state, or in an array of plant rates."""
+        """Rates (…, nv) of the robot in a plant's state, or in an array of plant rates."""
         return np.asarray(getattr(state, "v", state))[..., self.rates]
 
     def tau(self, forces: Any) -> np.ndarray:
-        """Its joint forces (…, nv) out of a plant's."""
+        """Joint forces (…, nv) of the robot out of a plant's."""
         return np.asarray(getattr(forces, "tau", forces))[..., self.rates]
 
     def __repr__(self) -> str:

@@ -53,7 +53,7 @@ class OpenEntry(BaseModel):
 
 
 class MaterialEntry(Entry):
-    """How a surface touches where materials make the law; see `ps.Material`."""
+    """Material of a surface, where materials make the contact law; see `ps.Material`."""
 
     friction: Number = 0.5
     restitution: Number = 0.0
@@ -109,7 +109,7 @@ class OptionsEntry(Entry):
 
 
 class MotionEntry(Entry):
-    """How a part turns or slides on what carries it; see `ps.Revolute` and `ps.Prismatic`."""
+    """Joint of a part on what carries it; see `ps.Revolute` and `ps.Prismatic`."""
 
     axis: Three = [0.0, 0.0, 1.0]
     stiffness: Positive = Field(default=0.0, description="Of a spring, N m/rad or N/m.")
@@ -150,7 +150,7 @@ class PartEntry(PlacedEntry):
 
 
 class SurfaceEntry(Entry):
-    """How bodies push on each other where they come near; see `ps.Surface`."""
+    """Contact law of bodies that come near each other; see `ps.Surface`."""
 
     margin: Any = Field(default=None, json_schema_extra={"type": "number"})
     strength: Any = Field(default=None, json_schema_extra={"type": "number"})

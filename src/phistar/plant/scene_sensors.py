@@ -65,7 +65,7 @@ def _sense(plant: Plant, entry: SensorEntry, where: str, zone_of: Callable[[Shap
 
 
 def _sizes(plant: Plant, kind: str, of: Any, where: str) -> tuple[int, ...]:
-    """How many numbers each of a kind's noises is of."""
+    """Size of each noise of a kind of sensor."""
     if kind != "joints":
         return {"wrist": (3, 3), "pose": (3, 3, 3, 3)}.get(kind, ())
     view = plant[of]

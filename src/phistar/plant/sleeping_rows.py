@@ -49,7 +49,7 @@ def is_linear(m: Arrays, r: int, h: float, u: float) -> bool:
 
 
 def awake_rows(m: Arrays, node: int) -> int:
-    """How many rows on a tree are awake."""
+    """Number of awake rows on a tree."""
     count = 0
     for r in range(m.counts[ROWS]):
         if m.row_wholes[r, ROW_NODE_A] == node and m.row_wholes[r, ROW_ASLEEP] == 0:

@@ -1,4 +1,4 @@
-"""How a step's result changes with the state and the command it starts from, by the implicit function theorem.
+"""Derivatives of a step by the state and the command it starts from, by the implicit function theorem.
 
 r(v⁺, δ, v, u) = 0 is what the step solves: N ∂v⁺ = −∂r, N = ∂r/∂v⁺ = A − ∂(J*λ)/∂v⁺, unsymmetric where contacts slide.
 Bristles and whatever else a state remembers are held as they are.

@@ -313,7 +313,7 @@ def begin_step(m: Arrays) -> None:
 
 
 def rate_contacts(m: Arrays) -> None:
-    """How fast gaps change, at the rates of the state."""
+    """Speeds at which gaps change, at the rates of the state."""
     prepare(m, m.numbers[LENGTH])
     give(m, 0)
     for c in range(m.counts[CONTACTS]):

@@ -191,7 +191,7 @@ def write_tendons(m: Arrays) -> None:
 
 
 def read_tendon_row(m: Arrays, r: int) -> None:
-    """How far a tendon is from its stop, from where a servo wants it, or from where its spring is slack."""
+    """Distance of a tendon from its stop, from a servo's reference, or from where its spring is slack."""
     law, length, low = m.row_wholes[r, LAW], m.tendon_length[m.row_wholes[r, ROW_Q]], m.rows[r, BOUND]
     slack = m.rows[r, ROW_SLACK]
     if law == LIMIT_LAW:

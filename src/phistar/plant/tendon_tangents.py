@@ -56,7 +56,7 @@ def add_turn(m: Arrays, t: int, j: int, k: int, change: float) -> None:
 
 
 def end_rates(m: Arrays, e: int, count: int) -> None:
-    """How both ends of a stretch move with every rate, in `end_by`."""
+    """Motion of both ends of a stretch with every rate, in `end_by`."""
     for x in range(count):
         j = m.involved[x]
         for side in range(2):
@@ -119,7 +119,7 @@ def stretch_tangents(m: Arrays, e: int, count: int) -> None:
 
 
 def push_stretch(m: Arrays, e: int, y: int) -> None:
-    """How the wrench of a stretch on floating trees changes with the place of rate involved[y]."""
+    """Derivative of a stretch's wrench on floating trees by the place of rate involved[y]."""
     t, total, k = m.term_wholes[e, TERM_TENDON], m.tangent_counts[RATES_OF], m.involved[y]
     first, factor = m.tendon_wholes[t, TENDON_NODE], 0.0
     for side in range(2):

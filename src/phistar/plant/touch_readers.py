@@ -63,7 +63,7 @@ def is_inside(zone: Shape, points: np.ndarray) -> np.ndarray:
 
 
 def _reach(zone: Shape) -> float:
-    """How far a shape reaches from its middle; refuses those that are no zone."""
+    """Reach of a shape from its middle; refuses those that are no zone."""
     is_inside(zone, np.zeros((1, 3)))
     match zone:
         case Sphere(radius=radius):

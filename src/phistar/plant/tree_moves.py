@@ -203,7 +203,7 @@ class TreeMoves:
         return tuple(name for name, own in zip(self.names, self.kernels, strict=True) if own.long)
 
     def keep_error(self, error: Exception) -> None:
-        """Kept for the caller of the step, which is ended by it."""
+        """Keep an error for the caller of the step, which is ended by it."""
         self.error = error
         self.tables["counts"][c.FULL] = 1
 

@@ -1,4 +1,4 @@
-"""How each joint is driven in a motion: by the control's force, as prescribed, locked, or by what is passive alone.
+"""Drive of each joint in a motion: the control's force, prescribed, locked, or passive.
 
 Of a prescribed joint the control's entries are accelerations; of a locked one they are not asked for, and of a passive
 one they do not act. What prescribed and locked joints need is found by hybrid dynamics.

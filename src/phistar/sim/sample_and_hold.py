@@ -36,7 +36,7 @@ class Held:
         return np.array([tau for _, tau in self.history])[np.maximum(which, 0)]
 
     def times(self, length: float) -> list[float]:
-        """When it is asked, from 0 on, and the end."""
+        """Times at which the controller is asked, from 0 on, and the end."""
         if length / self.period > MOST_SAMPLES:
             raise PhistarError(f"{length:g} s have too many samples of {self.period:g} s: more than {MOST_SAMPLES}.")
         times = np.round(self.period * np.arange(int(length / self.period + 1e-9) + 1), 12)

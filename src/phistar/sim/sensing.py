@@ -26,7 +26,7 @@ MOST_PATTERNS = 4096  # of pairs that meet, which are remembered
 
 
 class _Pattern(NamedTuple):
-    """How pairs that meet push on wrists, (wrists, n), and on tactile shapes, (shapes, n)."""
+    """Shares of the n pairs' forces in wrists, (wrists, n), and in tactile shapes, (shapes, n)."""
 
     wrists: np.ndarray
     tips: np.ndarray

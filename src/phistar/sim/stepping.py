@@ -95,7 +95,7 @@ def _stiff(solver: Any, step: float) -> PhistarError | None:
 def _first_event(
     margins: Sequence[Margin], before: list[float], after: list[float], between: Any, start: float, end: float
 ) -> tuple[float, tuple[int, ...]]:
-    """When the first margin is used up, and which ones are then; the end of the step and none, if none is."""
+    """Time at which the first margin is used up, and which ones are then; the end of the step and none, if none is."""
     from scipy.optimize import brentq
 
     crossed = [i for i, (old, new) in enumerate(zip(before, after, strict=True)) if old >= 0.0 >= new]

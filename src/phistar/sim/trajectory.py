@@ -272,7 +272,7 @@ class Trajectory:
         return replace(self, **states, contacts=self.contacts.chosen(samples), signals=signals)
 
     def thinned(self, rate: float) -> Trajectory:
-        """At most `rate` samples a second, the last one kept."""
+        """The motion with at most `rate` samples a second, the last one kept."""
         count = max(2, round(self.duration * rate) + 1)
         if len(self.t) <= count:
             return self

@@ -131,7 +131,7 @@ class World:
         return made
 
     def start(self, q: Any, v: Any) -> PlantState:
-        """At rest against whatever touches; refused where a joint is beyond its limits, or a loop is open."""
+        """State at rest against whatever touches; refused where a joint is beyond its limits, or a loop is open."""
         model = self.model
         q, v = model.checked_q(q).copy(), model.checked(v, model.nv, "v").copy()
         for name, array, size in (("q", q, model.nq), ("v", v, model.nv)):
@@ -154,7 +154,7 @@ class World:
                     )
 
     def room(self, q: np.ndarray) -> float:
-        """How far the joints are from their limits at least."""
+        """Least distance of the joints from their limits."""
         least = np.inf
         for row in self.system.rows:
             if row.law == c.LIMIT_LAW and isinstance(row, SingleRow):

@@ -55,7 +55,7 @@ class Thruster:
 
     @property
     def impulse_bit(self) -> float:
-        """Its smallest impulse, N s."""
+        """Smallest impulse of a thruster, N s."""
         return self.force * self.least_time
 
     @property

@@ -1,4 +1,4 @@
-"""How operators between joints change along a direction w, as tables over triples of joints on one way from the base.
+"""Derivatives of operators between joints along a direction w, as tables over triples of joints on one way outward.
 
 By the product rule every word of ∂_w(HφXφ*…) has one bracket with w in it, where three ways meet at a link: from the
 row, from the column and from w. Each is L(l)φ(l,k)R(k) with memoryless L and R, as in tables over pairs (`tables.py`),

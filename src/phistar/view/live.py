@@ -112,7 +112,7 @@ class Live:
         self.force.data = (t, np.array([row[2] for row in self.rows]))
 
     def replay(self, result: Any) -> None:
-        """When the run is over: the whole of it, where the page was, until Ctrl-C. The page finds it by itself."""
+        """Show the whole run on the same page once it is over, until Ctrl-C. The page finds it by itself."""
         host, port = self.server.get_host(), self.server.get_port()
         self.stop()
         Viewer(result, host=host, port=port).serve()

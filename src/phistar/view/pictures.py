@@ -61,7 +61,7 @@ def _draw(axes: Any, operator: Expression, model: Model, q: np.ndarray) -> None:
 
 
 def block_sizes(space: Space | None, model: Model) -> list[int]:
-    """How many entries the blocks of a space have, in the model's order."""
+    """Number of entries of a space's blocks, in the model's order."""
     if space is None:
         raise StatementError("The identity alone has no size; compose it with an operator to draw it.")
     if space.over == "links":

@@ -152,7 +152,7 @@ def audits(run: Trajectory) -> list[Audit]:
 
 
 def _limits(run: Trajectory) -> list[Audit]:
-    """How near joints came to their limits of coordinate, rate and force."""
+    """Table of how near joints came to their limits of coordinate, rate and force."""
     model, found = run.model, []
     if not len(run.arrays.get("t", ())):
         return []

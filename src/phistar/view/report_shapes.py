@@ -105,7 +105,7 @@ def visible_geometry(geometry: tuple[Geometry, ...]) -> list[Geometry]:
 
 
 def color_of(geometry: Geometry | None, body: int, model: Model) -> np.ndarray:
-    """Its own colour, or one for its body: dark for what is named on a coloured robot, a hue for the rest."""
+    """Colour of a shape: its own, or its body's: dark for what is named on a coloured robot, a hue for the rest."""
     if geometry is None:
         return np.array(COLORS[body % len(COLORS)])
     if geometry.color is not None:

@@ -29,7 +29,7 @@ def hides(m: Arrays, column: int, row: int, height: float) -> float:
 
 
 def shadow_at(m: Arrays, x: float, y: float, z: float) -> float:
-    """How much of the light is kept from a point, softened over neighbouring cells."""
+    """Share of the light that is kept from a point, softened over neighbouring cells."""
     cells = m.shade_sizes[CELLS]
     if cells == 0:
         return 0.0

@@ -1,4 +1,4 @@
-"""How ℳ⁻¹X is cut to pieces: columns that go together, rows that go together, and about what they cost."""
+"""Plan of ℳ⁻¹X in pieces: columns that go together, rows that go together, and their estimated cost."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class TimeArray:
 
 @dataclass(frozen=True)
 class TimeArrays:
-    """How many states and steps there are, and the arrays by name."""
+    """Numbers of states and steps, and the arrays by name."""
 
     states: Local
     steps: Local
@@ -117,7 +117,7 @@ def set_clock(code: Code, t: TimeArray, k: Local, clock: Local, lanes: int, firs
 
 
 def store_clock(clock: Local, now: Local, then: Local, lanes: int) -> None:
-    """When a step begins and how long it is, of times in all lanes."""
+    """Store the start and the length of a step, for times in all lanes."""
     clock.store(now, 8 * lanes)
     clock.at(lanes).store(then - now, 8 * lanes)
 
@@ -208,7 +208,7 @@ def phase_body(name: str, phase: Phase, memory: Memory, lanes: int, fma: bool) -
 
 
 def most_slots(bodies: Mapping[str, Body]) -> int:
-    """How many vectors the functions lay aside."""
+    """Number of vectors that the functions lay aside."""
     return max(body.slot_count for body in bodies.values())
 
 

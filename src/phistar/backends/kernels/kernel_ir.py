@@ -227,7 +227,7 @@ class Switch(NamedTuple):
 
 
 class Break(NamedTuple):
-    """Out of the innermost `While`."""
+    """Jump out of the innermost `While`."""
 
 
 class Continue(NamedTuple):

@@ -1,4 +1,4 @@
-"""How large links are: the bodies of each, its width w(k) and its rates, single or compound, rigid or bending."""
+"""Sizes of links: bodies, width w(k) and rates, for single or compound, rigid or bending links."""
 
 from __future__ import annotations
 

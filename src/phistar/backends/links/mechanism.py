@@ -51,7 +51,7 @@ class Mechanism(ABC):
         """w(k)."""
 
     def parameters(self, k: int) -> int:
-        """How many inertial parameters link k has."""
+        """Number of inertial parameters of link k."""
         raise refusal("inertial parameters")
 
     @abstractmethod

@@ -156,7 +156,7 @@ def store(name: str, header: dict[str, Any], code: bytes, suffix: str = SUFFIX) 
 
 @once
 def _trim() -> None:
-    """At a process's first entry: a cache that has grown beyond LARGEST is brought to half of it."""
+    """Bring a cache that has grown beyond LARGEST to half of it, at a process's first entry."""
     found = []
     for path in (path for suffix in (SUFFIX, PROGRAM, PIECES, UNFINISHED) for path in _files(suffix)):
         with suppress(FileNotFoundError):  # another process clears too

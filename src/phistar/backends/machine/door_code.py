@@ -57,7 +57,7 @@ class _Door:
         self.code.give(made)
 
     def count(self, named: int) -> Local:
-        """How many arguments there are: by name none, or one that is called as `self` says at a place."""
+        """Number of arguments: by name none, or one at the place where `self` has that name."""
         code = self.code
         total, none = code.let(I64.to, "local"), code["names"].same(self.null())
         total.store(code["n"])

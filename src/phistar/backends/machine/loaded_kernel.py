@@ -49,14 +49,14 @@ class Kernel:
         return single_of(self.function, "into")
 
     def compiled_form(self, wanted: Any) -> Any:
-        """Which of equal statements was compiled."""
+        """The statement that was compiled, of several equal ones."""
         if self.forms:
             return replace(wanted, form=self.forms[0].form, taken=self.forms[0].taken)
         return wanted if self.chosen is None else replace(wanted, taken=self.chosen.forms_taken)
 
     @property
     def choice(self) -> str:
-        """Which schedule was taken and which of equal statements was compiled, with the counts that decided it."""
+        """Schedule taken and statement compiled, of several equal ones, with the counts that decided."""
         counted = ", ".join(f"{each.title}: {each.operations} operations" for each in self.forms)
         forms = counted if len(self.forms) < 2 else f"{self.forms[0].title} ({counted})"
         return "\n".join(part for part in (str(self.chosen or ""), forms) if part)

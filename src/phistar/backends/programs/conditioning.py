@@ -83,7 +83,7 @@ class OperationalSpace(tuple[np.ndarray, np.ndarray, np.ndarray]):
 
 
 def rank(mobility: np.ndarray) -> np.ndarray:
-    """How many directions the task can be moved in, (…) of integers; 0 where Ω is not finite."""
+    """Number of directions in which the task can move, (…) of integers; 0 where Ω is not finite."""
     values = _eigenvalues(mobility)
     return np.sum(values > SMALLEST_PIVOT, axis=-1)
 

@@ -53,7 +53,7 @@ def spell_statements(nodes: Nodes, symbols: Symbols) -> str:
 
 
 def derive(made_from: tuple[Any, ...], make: Callable[[], Made]) -> Made:
-    """What `make` derives from what is named exactly: a program, or tuples, words and numbers."""
+    """Result of `make`, kept under a key that names its inputs exactly: a program, or tuples, words and numbers."""
     name = hashlib.sha256(repr((*made_from, laws_of_users())).encode()).hexdigest()[:24]
     if name not in known:
         known[name] = _load_or_make(name, make)

@@ -55,7 +55,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Call:
-    """Which kind, the numbers of the blocks that are taken and made, and the constants."""
+    """One call: its kind, the numbers of the blocks it takes and makes, and its constants."""
 
     kind: int
     taken: tuple[int | None, ...]

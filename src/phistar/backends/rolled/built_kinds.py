@@ -64,7 +64,7 @@ class BuiltKind(LinkKind):
 
     @cached_property
     def constants(self) -> int:
-        """How many constants links of the kind have of their own."""
+        """Number of constants of each link of the kind."""
         return int(np.count_nonzero(self.varies))
 
     @cached_property

@@ -99,7 +99,7 @@ class TraceStage:
 
     @cached_property
     def body(self) -> Body:
-        """Its code for half a block of states."""
+        """Code of the loop's body for half a block of states."""
         loads, stores = ([Spot("work", 16 * self.lanes * x) for x in places] for places in (self.loads, self.stores))
         places = MemoryPlaces((Value("work", F64.to),), loads, stores, self.lanes)
         return Body(f"{self.name}part", self.trace, places, self.lanes, self.fma)

@@ -200,7 +200,7 @@ class _Chains:
         self.made[index], self.ready[index] = total, self.ready_time(order)
 
     def ready_time(self, terms: Terms) -> int:
-        """When the chain is ready."""
+        """Time at which the chain is ready."""
         now = -FUSED
         for _, term in terms:
             now = max(now, self.ready[term]) + FUSED

@@ -1,4 +1,4 @@
-"""Which values stay in registers, and which wait in memory and are read again where they are used.
+"""Register planning: values that stay in registers, and values that wait in memory and are read where they are used.
 
 Hundreds of values of a long trace are alive at once. A compiler that meets them one block at a time writes them down as
 it runs out of registers, those too that it has just read. Here it is decided beforehand, with the whole trace in view:

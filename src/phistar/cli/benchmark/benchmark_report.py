@@ -67,7 +67,7 @@ def _notes(facts: Facts) -> Iterator[str]:
 
 
 def _estimate_check(facts: Facts) -> str:
-    """How the estimate does where the truth is known."""
+    """Test of the estimate where the truth is known."""
     rows = [row for row in facts["results"] if row["pin_cpp_is"] == BATCH_CALL and row["pin_estimate_ns"]]
     known = [row["pin_estimate_ns"] / row["pin_cpp_ns"] for row in rows if row["dof"] > 1]
     if not known:

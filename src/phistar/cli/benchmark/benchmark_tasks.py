@@ -93,7 +93,7 @@ def ours(function: str, model: Model, states: States) -> Callable[[], Any]:
 
 
 def evaluations(function: str, states: States) -> int:
-    """How many states one call works on; in a rollout every step is one."""
+    """Number of states in one call; in a rollout every step is one."""
     return states.count * (STEPS if function == ROLLOUT else 1)
 
 

@@ -39,7 +39,7 @@ class Mujoco:
     library: Any
 
     def single(self, function: str, states: States) -> Contestant | None:
-        """Its function on one state again and again; None where it has none."""
+        """MuJoCo's function called on one state again and again; None where it has none."""
         call = {FORWARD: self.library.mj_forward, INVERSE: self.library.mj_inverse}.get(function)
         if call is None:
             return None
@@ -48,7 +48,7 @@ class Mujoco:
         return calls_in_turn(partial(call, model, data), [()] * calls_for(self.ours.nv))
 
     def value(self, function: str, states: States) -> np.ndarray | None:
-        """Its results for all states of a robot with a fixed base, else None: a free joint's rates differ."""
+        """MuJoCo's results for all states of a robot with a fixed base, else None: a free joint's rates differ."""
         if any(isinstance(joint.kind, Free) for joint in self.ours.joints):
             return None
         if function == ROLLOUT:
@@ -82,7 +82,7 @@ class Mujoco:
         (data.qfrc_applied if function == FORWARD else data.qacc)[:] = states.tau[0]
 
     def _coordinates(self, states: States) -> tuple[np.ndarray, np.ndarray]:
-        """Its quaternions have the real part first; a free joint's rates are [ẋ; ω], ẋ in the world."""
+        """MuJoCo's coordinates: quaternions with the real part first, a free joint's rates [ẋ; ω], ẋ in the world."""
         q, v = states.q.copy(), states.v.copy()
         for joint in self.ours.joints:
             if isinstance(joint.kind, Free):

@@ -41,7 +41,7 @@ class Pinocchio:
     order: np.ndarray  # our places of its velocity entries: it has a free joint's linear part first
 
     def batch(self, function: str, states: States) -> Contestant | None:
-        """Its C++ loop over states on one thread, results written in place; None where it has none."""
+        """Pinocchio's C++ loop over states on one thread, results written in place; None where it has none."""
         if function not in BATCHED or self.model.nv < 2:  # its binding misreads arrays with one row: one state is done
             return None
         states = states[: max(4 * calls_for(len(self.order)), 16)]
@@ -52,12 +52,12 @@ class Pinocchio:
         return Contestant(lambda: call(1, pool, q, v, tau, out), states.count)
 
     def single(self, function: str, states: States) -> Contestant | None:
-        """Its Python call on one state after the other; None where it has no such function."""
+        """Pinocchio's Python call on one state after the other; None where it has no such function."""
         call, count = self._calls().get(function), calls_for(len(self.order))
         return None if call is None else calls_in_turn(call, self._rows(states, count, function))
 
     def value(self, function: str, states: States) -> np.ndarray | None:
-        """Its results for all states, in our order of velocities; None where it has no such function."""
+        """Pinocchio's results for all states, in our order of velocities; None where it has no such function."""
         call = self._calls().get(function)
         if call is None:
             return None
@@ -124,7 +124,7 @@ def pinocchio_of(model: Model, frame: str | None = None) -> Pinocchio:
 
 
 def _joint(pin: Any, kind: Any) -> Any:
-    """Its joint of a kind; the cheaper one about a coordinate axis where the axis is one."""
+    """Pinocchio's joint of a kind; the cheaper one about a coordinate axis where the axis is one."""
     if isinstance(kind, Free):
         return pin.JointModelFreeFlyer()
     if not isinstance(kind, Revolute | Prismatic):

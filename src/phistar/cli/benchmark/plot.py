@@ -20,7 +20,7 @@ FONT = 'font-family="sans-serif"'
 
 
 def svg(facts: Facts) -> str:
-    """How many times faster than a peer, per function and robot."""
+    """Chart of the speed relative to a peer, by function and robot."""
     groups = list(_groups(facts["results"]))
     largest = max((ratio for _, _, bars in groups for ratio, _ in bars), default=10.0)
     decades = max(1, math.ceil(math.log10(largest)))

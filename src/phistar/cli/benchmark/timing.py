@@ -67,7 +67,7 @@ def calls_in_turn(call: Callable[..., Any], rows: list[tuple[np.ndarray, ...]]) 
 
 
 def calls_for(dof: int) -> int:
-    """How many single calls make a run of a millisecond or two, for a robot of this size."""
+    """Number of single calls that make a run of a millisecond or two, for a robot of this size."""
     return min(max(1500 // dof, 10), 200)
 
 

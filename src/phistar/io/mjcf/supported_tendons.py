@@ -1,4 +1,4 @@
-"""Which tendons of an MJCF file a plant can have, and which of their equalities."""
+"""Tendons of an MJCF file that a plant can have, and their equalities."""
 
 from phistar.io.mjcf.compile import Compiled
 

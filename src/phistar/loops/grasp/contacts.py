@@ -27,7 +27,7 @@ class Contact(CutKind):
 
     @abstractmethod
     def equations(self, turn: np.ndarray, shift: np.ndarray, omega: np.ndarray, rate: np.ndarray) -> list[Rows]:
-        """Its rows, angular first, of R (…, 3, 3), p, ω and ṗ (…, 3) of frame_b as seen from frame_a; see `cut`."""
+        """Rows of the contact, angular first, by R (…, 3, 3), p, ω and ṗ (…, 3) of frame_b in frame_a; see `cut`."""
 
 
 @final

@@ -16,7 +16,7 @@ from phistar.spatial import times, transposed
 
 @short_repr
 class Split(NamedTuple):
-    """How contact forces λ (…, m) make a wrench on the object: W⁻¹Z(Z*W⁻¹Z)⁻¹ is `carrying` (…, m, 6), Z* is `map`."""
+    """Map of contact forces λ (…, m) to a wrench on the object: W⁻¹Z(Z*W⁻¹Z)⁻¹ is `carrying` (…, m, 6), Z* is `map`."""
 
     map: Array
     carrying: Array

@@ -30,7 +30,7 @@ FEW = 12  # rows of contacts on a tree: up to here they are one measurement
 
 @dataclass(frozen=True, eq=False)
 class Sharing:
-    """Which contacts take hold together, and the links where ways part."""
+    """Contacts that take hold together, and the links where their ways part."""
 
     grasp: Grasp
 

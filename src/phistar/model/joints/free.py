@@ -72,7 +72,7 @@ class Free(JointKind):
         return np.concatenate([moved, turned], axis=-1)
 
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
-        """Its inverse: ω = log(quaternion), v = V(ω)⁻¹ R₀ᵀ (p₁ − p₀)."""
+        """Inverse of `integrate`: ω = log(quaternion), v = V(ω)⁻¹ R₀ᵀ (p₁ − p₀)."""
         q0, q1 = np.asanyarray(q0), np.asanyarray(q1)
         back = conjugate(q0[..., 3:])
         turn = log_quaternion(multiply(back, q1[..., 3:]))

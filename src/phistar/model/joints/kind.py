@@ -12,7 +12,7 @@ from phistar.spatial.value import Value, readonly
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class JointKind(Value, ABC):
-    """How a child frame moves in the joint's parent-side frame, with nq coordinates and nv rates.
+    """Motion of a child frame in the joint's parent-side frame, with nq coordinates and nv rates.
 
     Physical parameters, kept as read-only arrays:
     `armature`, `damping`, `stiffness` (nv,): added to the mass matrix's diagonal; −d v; −k difference(rest, q);

@@ -134,7 +134,7 @@ class _Checker:
         return memoryview(buffer)[start : start + length]
 
     def _accessor(self, entry: Mapping[str, Any], views: list[memoryview]) -> tuple[int, str]:
-        """Its count and kind, after a look whether so many are there."""
+        """Count and kind of an accessor, after checking that so many are there."""
         count, kind = _count(entry["count"]), str(entry["type"])
         if count > MOST_NUMBERS:
             raise too_much(self.path, count, "entries in one array", MOST_NUMBERS)
@@ -187,7 +187,7 @@ def _numbers(primitive: Mapping[str, Any], numbers: list[int]) -> int:
 
 
 def _depths(nodes: list[dict[str, Any]]) -> Iterator[float]:
-    """How deep below a root each node stands; infinite where the nodes bite their own tail."""
+    """Depth of each node below a root; infinite where the nodes form a cycle."""
     above = {_index(child): number for number, node in enumerate(nodes) for child in node.get("children", ())}
     for number in range(len(nodes)):
         depth, place = 0, number

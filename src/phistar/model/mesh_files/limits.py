@@ -1,4 +1,4 @@
-"""How much of a mesh is read, and the refusal of anything more."""
+"""Limits of what is read of a mesh, and the refusal of anything more."""
 
 from phistar.errors import FileError
 

@@ -50,7 +50,7 @@ def pack_tree(value: Any, held: bytearray) -> Any:
 
 
 def _array(value: Any, held: bytearray) -> Any:
-    """Its kind, shape, order in memory and place: sums depend on the order to the last bit."""
+    """Description of an array: kind, shape, memory order and place; sums depend on the order to the last bit."""
     if value.dtype.kind not in _NUMBERS:
         raise PhistarError(f"An array of {value.dtype} cannot be written to a checkpoint; use one of numbers.")
     array = np.asarray(value)
