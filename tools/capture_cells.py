@@ -76,6 +76,7 @@ CELLS: dict[str, Maker] = {
     "mass-centre-20%": lambda folder: variants.changed("grapple", com={"vector": [0.08, 0.08]}),
     "friction-0.2": _slippery,
     "drift-10mm": lambda folder: variants.changed("grapple", velocity={"vector": [0.01, 0.01]}),
+    "drift-50mm-following": lambda folder: variants.following(),
     "panels-slosh-wheel": variants.spacecraft,
 }
 COLUMNS = (

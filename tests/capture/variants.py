@@ -85,6 +85,18 @@ def three_arms(target=None):
     return made | {"name": "three-arms"}
 
 
+def following():
+    """The bundled grapple-free, whose satellite drifts fast and whose base goes along with it by its thrusters."""
+    made = changed("grapple-free", velocity={"vector": [0.05, 0.05]})
+    fields = {field["kind"]: copy.deepcopy(field) for field in ps.Scene.load("grapple-spacecraft").content["fields"]}
+    jets = fields["thrusters"]
+    for jet in jets["thrusters"]:
+        jet["force"] = 25.0
+    keeping = {"kind": "station_keeping", "period": 0.25, "attitude_gains": [0.005, 0.15], "station_gains": [0.0, 1.5]}
+    made["controller"]["settle"] = 4.0  # until then it has caught up
+    return made | {"name": "following", "fields": [jets, keeping | {"follow": "satellite"}]}
+
+
 def write_mesh(folder):
     """FOLDER/satellite.obj: a bus with two panels, each a closed box."""
     lines, count = [], 0

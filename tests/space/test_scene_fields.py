@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.errors import FileError
+from phistar.errors import FileError, PhistarError
 from phistar.plant.fields import BodyMotions
 
 pytest.importorskip("pydantic")
@@ -222,3 +222,30 @@ def test_thrusters_are_written_and_read_again(tmp_path):
 def test_thrusters_that_cannot_do_what_is_asked_are_refused_at_load(tmp_path, ways, changes, sentence):
     with pytest.raises(FileError, match=sentence):
         thrusting(tmp_path, ways, changes)
+
+
+FOLLOWING = [
+    ("spin = [0.01, -0.02, 0.015]\n", ""),
+    ("station_gains = [0.02, 0.3]\n", 'station_gains = [0.0, 0.5]\nfollow = "target"\n'),
+    ("xyz = [0.0, -4.0, 0.0]\n", "xyz = [0.0, -4.0, 0.0]\nvelocity = [0.02, 0.05, -0.03]\n"),
+]
+
+
+def test_a_craft_that_follows_a_body_takes_on_its_drift(tmp_path):
+    plant = thrusting(tmp_path, changes=FOLLOWING).plant
+    found = ps.simulate(plant, 15.0, step=0.01, control=lambda t, q, v: np.zeros(plant.nu))
+    motions = [BodyMotions(plant.model, found.t[i], found.q[i], found.v[i]) for i in (0, -1)]
+    drift = motions[0].twists[plant.model.body_indices["target"], 3:]
+    apart = []
+    for motion in motions:
+        _, mass, momentum, _, _ = plant.fields[-1].motion(motion)
+        apart.append(np.linalg.norm(momentum / mass - drift))
+    assert apart[0] > 0.05 and apart[1] < 0.001  # pulses below half the shortest are none
+    plant.save(tmp_path / "again.toml")
+    assert ps.Scene.load(tmp_path / "again.toml").plant.fields[-1].follow == "target"
+
+
+def test_a_craft_that_is_to_follow_a_part_of_itself_or_nothing_is_refused(tmp_path):
+    for name, words in (("arm", "a part of it"), ("nobody", "nobody")):
+        with pytest.raises(PhistarError, match=words):
+            assert thrusting(tmp_path, changes=[(FOLLOWING[1][0], f'follow = "{name}"\n')]).plant

@@ -37,14 +37,13 @@ from phistar.control.sampled import Command
 from phistar.control.supervisor import Supervisor
 from phistar.errors import FileError
 from phistar.estimation.free_body import FreeBody
-from phistar.estimation.sighted_body import forecast, pack_covariance, unpack_covariance, update_by_touch
+from phistar.estimation.sighted_body import forecast, unpack_covariance
 from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.spatial import to_quaternion
 
 ON_JOINTS = ("plan", "wait", "reach", "regroup", "retreat", "aborted")
 WATCHING = ("plan", "wait")
-TOUCH = (0.01, 0.001)  # rad and m: how well hands that press on their places tell where those are
 SURPRISING = 0.1  # s that the NIS of sightings is smoothed over,
 STARTLED = 1.8  # and from which on the object is taken to be pushed
 HESITATION = 0.2  # s between approach and touch, besides
@@ -171,10 +170,10 @@ class CaptureController:
         return [f"{hand.name}_tips" for hand in self.arms.hands]
 
     def _base(self, sensed: Mapping[str, Any]) -> np.ndarray:
-        return np.asarray(sensed[self.arms.layout.base_reading]) if self.arms.free else self._fixed_base
+        return np.asarray(sensed[self.arms.layout.base_reading]) if self.arms.free else self.fixed_base
 
     @cached_property
-    def _fixed_base(self) -> np.ndarray:
+    def fixed_base(self) -> np.ndarray:
         pose = self.arms.model.frame(self.arms.layout.base).placement
         return np.concatenate([pose.translation, to_quaternion(pose.rotation), np.zeros(6)])
 
@@ -312,12 +311,11 @@ class CaptureController:
 
     def _locate_by_touch(self, memory: Memory, plan: Plan, grips: np.ndarray, sensed: Mapping[str, Any]) -> Memory:
         """Memory after the hands lie on their places, which tells where those are."""
-        belief, spread, delay = FreeBody.of(memory.belief), unpack_covariance(memory.covariance), self.settings.delay
         now = grip_poses_in(estimate.move_center(memory.object, -memory.center), grips)
-        there = touching_poses(self.arms, plan.contact)
-        after, spread, _ = update_by_touch(belief, spread, touching_poses(self.arms, now, sensed), there, TOUCH)
-        state = estimate.as_carrier(after.later(np.array([delay])), memory.center)
-        return memory._replace(belief=after.row, covariance=pack_covariance(spread), object=state)
+        lying, there = touching_poses(self.arms, now, sensed), touching_poses(self.arms, plan.contact)
+        delay = np.array([self.settings.delay])
+        belief, spread, state = estimate.locate(memory.belief, memory.covariance, lying, there, delay, memory.center)
+        return memory._replace(belief=belief, covariance=spread, object=state)
 
 
 def _give_up(memory: Memory) -> Memory:

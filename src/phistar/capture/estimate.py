@@ -8,7 +8,7 @@ and mass centre; hands push it about, which the filter takes for noise in its ac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -27,16 +27,22 @@ from phistar.estimation.sighted_body import (
     propagate,
     unpack_covariance,
     update_by_sighting,
+    update_by_touch,
 )
 from phistar.model import Model
 from phistar.spatial import cross, from_quaternion, skew
 
 BALL = (1.0, 0.0, 1.0, 0.0, 0.0, 1.0)
+TOUCH = (0.01, 0.001)  # rad and m: how well hands that press on their places tell where those are
 UNLIKE_A_BALL = 0.3  # standard deviation of an inertia's entries about those of a ball, of its moments,
 OFF_CENTER = 0.1  # and of the mass centre about the origin of the body's frame, m
 MOST_UNLIKE = 0.95  # of the way to an inertia that no body can have
 NOISES, TIMES = 6, 2
 SEEN = 12.0  # numbers that a sighting tells, the mean of its NIS
+SIGHTED = {  # lengths of the arguments of what is compiled here
+    "belief": ROWS, "covariance": PACKED, "seen": SIGHT_ROWS, "base": SIGHT_ROWS, "noises": NOISES, "times": TIMES,
+    "center": 3, "carrier": CARRIER_ROWS, "coast": 3,
+}  # fmt: skip
 UNTOUCHED = ("plan", "wait", "reach", "approach", "regroup", "retreat", "aborted")  # as far as the plan goes
 PUSHING = ("contact", "coordinate", "back_off")
 
@@ -61,10 +67,7 @@ def compiled_sight(arms: Arms) -> Sight:
 
 @lru_cache(maxsize=8)
 def _compile_sight(model: Model) -> Sight:
-    rows = {"belief": ROWS, "covariance": PACKED, "seen": SIGHT_ROWS, "base": SIGHT_ROWS}
-    rows |= {"noises": NOISES, "times": TIMES, "center": 3, "carrier": CARRIER_ROWS}
-    rows |= {"coast": 3}
-    follow, carry = (compile(function, model, rows=rows).kernel.function for function in (_follow, on_base))
+    follow, carry = (compile(function, model, rows=SIGHTED).kernel.function for function in (follow_body, on_base))
     return Sight(door(follow), door(carry))
 
 
@@ -85,25 +88,35 @@ def noises(settings: Settings, phase: str) -> np.ndarray:
     return np.array([own.place_noise, own.turn_noise, own.spin_noise, own.speed_noise, push, push])
 
 
-def first_sight(seen: np.ndarray, base: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
-    """Belief (39,) and covariance (378,) of the first sighting."""
+def first_sight(seen: Any, base: Any, settings: Settings) -> tuple[Any, Any]:
+    """Belief (39,) and covariance (378,) of the first sighting, of floats or traced numbers."""
     from_there, own = Base.of(base, np.array([settings.delay])), settings
-    arm = from_there.axes @ seen[:3]
-    turn = from_there.axes @ from_quaternion(seen[3:7])
-    spin = from_there.spin + from_there.axes @ seen[7:10]
-    speed = from_there.velocity + cross(from_there.spin, arm) + from_there.axes @ seen[10:13]
+    arm = np.matmul(from_there.axes, seen[:3])
+    turn = np.matmul(from_there.axes, from_quaternion(seen[3:7]))
+    spin = from_there.spin + np.matmul(from_there.axes, seen[7:10])
+    speed = from_there.velocity + cross(from_there.spin, arm) + np.matmul(from_there.axes, seen[10:13])
     six, none = np.array(BALL), np.zeros(3)
-    belief = FreeBody(turn, from_there.origin + arm, speed, turn.T @ spin, six, none, np.eye(3), none)
+    spin = np.matmul(np.swapaxes(turn, 0, 1), spin)
+    belief = FreeBody(turn, from_there.origin + arm, speed, spin, six, none, np.eye(3), none)
     # What errors of place, attitude and spin have in common with those of sightings.
-    H = np.eye(ERRORS)
-    H[0:3, 24:27], H[3:6, 21:24] = -from_there.axes, -turn.T @ from_there.axes
-    H[9:12, 3:6], H[9:12, 21:24] = skew(turn.T @ spin), skew(turn.T @ spin) @ H[3:6, 21:24]
+    turned, rolled = -np.matmul(np.swapaxes(turn, 0, 1), from_there.axes), skew(belief.spin)
+    shared = {(0, 8): -from_there.axes, (1, 7): turned, (3, 1): rolled, (3, 7): np.matmul(rolled, turned)}
+    H = _in_blocks(ERRORS // 3, shared)
     sizes = [own.place_noise, own.turn_noise, own.speed_noise, own.spin_noise, UNLIKE_A_BALL, OFF_CENTER]
     spread = np.repeat([*sizes, own.turn_bias, own.place_bias], (3, 3, 3, 3, 6, 3, 3, 3))
-    return belief.row, pack_covariance(H @ np.diag(np.square(spread)) @ H.T)
+    return belief.row, pack_covariance(np.matmul(H * spread**2, np.swapaxes(H, 0, 1)))
 
 
-def _follow(belief: Any, covariance: Any, seen: Any, base: Any, noises: Any, times: Any, center: Any) -> Any:
+def _in_blocks(count: int, given: Mapping[tuple[int, int], Any]) -> Any:
+    """The identity of `count` blocks of three, with some blocks beside its diagonal."""
+    own = {(i, i): np.eye(3) for i in range(count)} | dict(given)
+    none = np.zeros((3, 3))
+    rows = [np.concatenate([own.get((i, j), none) for j in range(count)], axis=1) for i in range(count)]
+    return np.concatenate(rows)
+
+
+def follow_body(belief: Any, covariance: Any, seen: Any, base: Any, noises: Any, times: Any, center: Any) -> Any:
+    """`Sight.follow`, of floats or traced numbers."""
     h, delay = times[:1], times[1:2]
     before, P = propagate(FreeBody.of(belief), unpack_covariance(covariance), h, noises[4:])
     after, P, nis = update_by_sighting(before, P, seen, Base.of(base, delay), noises[:4])
@@ -116,6 +129,13 @@ def _follow(belief: Any, covariance: Any, seen: Any, base: Any, noises: Any, tim
         "twist": twist,
         "nis": nis / SEEN,
     }
+
+
+def locate(belief: Any, covariance: Any, lying: Any, there: Any, delay: Any, center: Any) -> tuple[Any, Any, Any]:
+    """Belief (39,), covariance (378,) and the object (18,) now, after hands lie at `lying` (h, 4, 4) in the body's
+    frame as it is believed, which is where they are to be, `there` (h, 4, 4); of floats or traced numbers."""
+    after, spread, _ = update_by_touch(FreeBody.of(belief), unpack_covariance(covariance), lying, there, TOUCH)
+    return after.row, pack_covariance(spread), as_carrier(after.later(delay), center)
 
 
 def as_carrier(belief: FreeBody, center: Any) -> Any:

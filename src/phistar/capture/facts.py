@@ -100,20 +100,25 @@ class Facts:
         return dict(zip(self.names, numbers.tolist(), strict=True))
 
 
+def fact_rows(fingers: Sequence[int]) -> dict[str, int]:
+    """Lengths of the arguments of `fact_row`, for hands with so many fingers."""
+    hands, tips = len(fingers), sum(fingers)
+    of_hands = {"measured": len(PER_HAND) * hands + 2, "tips": tips, "touching": tips, "grips": 12 * hands}
+    return {**of_hands, "body": CARRIER_ROWS, "held": 16 * hands, "twist": 6, "shares": hands, "told": TOLD}
+
+
 def _compile(fingers: tuple[int, ...], jaws: tuple[bool, ...], count: int) -> Callable[..., np.ndarray]:
-    hands, all_ = len(fingers), sum(fingers)
-    sizes = (len(PER_HAND) * hands + 2, all_, all_, 12 * hands, CARRIER_ROWS, 16 * hands, 6, hands, TOLD)
-
     def numbers(*given: Any) -> tuple[Any]:
-        return (np.concatenate(_numbers(fingers, jaws, *given)),)
+        return (fact_row(fingers, jaws, *given),)
 
+    sizes = tuple(fact_rows(fingers).values())
     return one_state("facts of a capture", repr((fingers, jaws)).encode(), sizes, [(count,)], numbers)
 
 
-def _numbers(
+def fact_row(
     fingers: tuple[int, ...], jaws: tuple[bool, ...], measured: Any, tips: Any, touching: Any, grips: Any, body: Any,
     held: Any, twist: Any, shares: Any, told: Any,
-) -> list[Any]:  # fmt: skip
+) -> Any:  # fmt: skip
     """The numbers of `fact_names`, of floats or traced numbers: `body` is the object as a carrier, `held` the grips'
     poses in it when they took it, `told` what the memory knows."""
     hands, ends = len(fingers), np.cumsum(fingers).tolist()
@@ -148,7 +153,7 @@ def _numbers(
         "object_spin": turned,
         **dict(zip(("squeeze", "squeeze_goal"), known[7:9], strict=True)),
     }
-    return [measured, tips, *on, *(of_all[name] for name in OF_ALL)]
+    return np.concatenate([measured, tips, *on, *(of_all[name] for name in OF_ALL)])
 
 
 def _slip(grips: Any, held: Any, body: Any, hand: int) -> Any:

@@ -31,6 +31,12 @@ def carry_frame(carrier: Any, coast: Any) -> tuple[Any, Any, Any, Any]:
     return turned, place + speed * gone, twist * left, twist * change
 
 
+def coast_carrier(carrier: Any, coast: Any) -> Any:
+    """The carrier (18,) itself, after it has coasted."""
+    turn, place, twist, _ = carry_frame(carrier, np.asanyarray(coast))
+    return np.concatenate([turn.reshape(9), place, twist])
+
+
 def reference(frame: tuple[Any, Any, Any, Any], path: Any, progress: Any) -> tuple[Any, Any, Any]:
     """Pose row (12,), twist (6,) and its rate (6,) in the world, of a path in a frame that moves.
 
@@ -93,12 +99,6 @@ def fading(elapsed: float, lasting: float) -> Progress:
         return 0.5 * lasting, 0.0, 0.0
     s, rate, _ = quintic(x, lasting)
     return lasting * (x - x**4 * (2.5 - 3 * x + x * x)), 1.0 - s, -rate
-
-
-def coast_carrier(carrier: np.ndarray, coast: Progress) -> np.ndarray:
-    """The carrier (18,) itself, after it."""
-    turn, place, twist, _ = carry_frame(carrier, np.array(coast))
-    return np.concatenate([turn.reshape(9), place, twist])
 
 
 def grip_poses_in(carrier: np.ndarray, grips: np.ndarray) -> np.ndarray:

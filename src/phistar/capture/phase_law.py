@@ -107,7 +107,14 @@ class _Shared:
 
 @lru_cache(maxsize=8)
 def _compile(shared: _Shared) -> Callable[..., Any]:
-    arms, sizes = shared.arms, LawRows.of(shared.arms)
+    law, rows = traceable_law(shared.arms)
+    return door(compile(law, shared.arms.model, rows=rows).kernel.function)
+
+
+def traceable_law(arms: Arms) -> tuple[Callable[..., dict[str, Any]], dict[str, int]]:
+    """What `compiled_law` compiles, of floats or traced numbers, and the lengths of its arguments; that of a base that
+    floats takes the base's inertia as `mass` (10,) besides."""
+    sizes = LawRows.of(arms)
     rows = {"readings": sum(arms.readings.values()), "smooth": sizes.smooth, "carrier": CARRIER_ROWS}
     rows |= {"paths": sizes.paths, "way": sizes.way, "gains": GAIN_ROWS, "smoothing": 1, "now": sizes.now}
 
@@ -118,9 +125,7 @@ def _compile(shared: _Shared) -> Callable[..., Any]:
         with runtime_parameters(inertia=arms.inertias(mass)):
             return _law(arms, readings, smooth, carrier, paths, way, gains, smoothing, now)
 
-    if arms.free:
-        return door(compile(floating, arms.model, rows={**rows, "mass": 10}).kernel.function)
-    return door(compile(law, arms.model, rows=rows).kernel.function)
+    return (floating, {**rows, "mass": 10}) if arms.free else (law, rows)
 
 
 def _law(

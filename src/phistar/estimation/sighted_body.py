@@ -97,19 +97,18 @@ def update_by_touch(
     body: FreeBody, P: Any, grips: Any, planned: Any, noise: tuple[float, float]
 ) -> tuple[FreeBody, Any, Any]:
     """Body and covariance after hands lie on faces, and NIS: `grips` (h, 4, 4) in the body's frame as it is believed,
-    `planned` (h, 4, 4) where they are in it; `noise`: rad of a normal, m of a depth."""
-    rows, errors, sizes = [], [], []
-    for own, wanted in zip(np.asarray(grips), np.asarray(planned), strict=True):
+    `planned` (h, 4, 4) where they are in it; `noise`: rad of a normal, m of a depth. Of floats or traced numbers."""
+    rows, errors = [], []
+    for own, wanted in zip(grips, planned, strict=True):
         normal, where = wanted[:3, 2], own[:3, 3]
-        across = np.linalg.svd(normal[None, :])[2][1:]  # (2, 3): a normal tells two angles
-        H = np.zeros((3, ERRORS))
-        H[:2, 3:6] = across
-        H[2, 0:3], H[2, 3:6] = body.turn @ normal, cross(where, normal)
-        rows.append(H)
-        depth = normal @ (where - wanted[:3, 3])
-        errors += [*(across @ cross(normal, own[:3, 2])), depth]
-        sizes += [noise[0], noise[0], noise[1]]
-    step, P, nis = correct(P, np.concatenate(rows), np.array(errors), np.array(sizes))
+        across = np.swapaxes(wanted[:3, :2], 0, 1)  # a normal tells two angles
+        depth = [np.matmul(body.turn, normal), cross(where, normal), np.zeros(ERRORS - 6)]
+        turned = [np.zeros((2, 3)), across, np.zeros((2, ERRORS - 6))]
+        rows += [np.concatenate(turned, axis=1), np.concatenate(depth)[None]]
+        gap = np.sum(normal * (where - wanted[:3, 3]), keepdims=True)
+        errors += [np.matmul(across, cross(normal, own[:3, 2])), gap]
+    sizes = np.array([noise[0], noise[0], noise[1]] * len(grips))
+    step, P, nis = correct(P, np.concatenate(rows), np.concatenate(errors), sizes)
     return body.moved(step), P, nis
 
 

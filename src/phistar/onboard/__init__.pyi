@@ -1,5 +1,6 @@
 """The public names. Importing the package loads none of them; each is loaded when it is first used."""
 
+from phistar.onboard.capture_c import export_capture as export_capture, plan_row as plan_row
 from phistar.onboard.fmu import export_fmu as export_fmu
 from phistar.onboard.joint_states import JointState as JointState, JointStateLink as JointStateLink
 from phistar.onboard.paced import Connection as Connection, PacedRun as PacedRun, drive as drive

@@ -111,6 +111,7 @@ class KeepingEntry(Entry):
     period: float = 0.5
     attitude_gains: Two = Described(default=[0.01, 0.2])
     station_gains: Two = Described(default=[0.0, 0.0])
+    follow: Text | None = Described(default=None, description="A body whose drift the craft goes along with.")
 
 
 def _orbit(entry: OrbitEntry, where: str) -> Orbit:
@@ -181,12 +182,15 @@ def _keeping(settings: Mapping[str, Any], plant: Plant, where: str) -> StationKe
     entry = validate_entry(KeepingEntry, settings, where)
     attitude, station = entry.attitude_gains, entry.station_gains
     own = _thrusters_named(entry.of, plant, where)
-    return StationKeeping(own, plant.model, entry.period, (attitude[0], attitude[1]), (station[0], station[1]))
+    return StationKeeping(
+        own, plant.model, entry.period, (attitude[0], attitude[1]), (station[0], station[1]), entry.follow
+    )
 
 
 def _keeping_table(field: StationKeeping) -> dict[str, Any]:
     gains = {"attitude_gains": list(field.attitude_gains), "station_gains": list(field.station_gains)}
-    return {"of": field.thrusters.name, "period": field.period, **gains}
+    followed = {} if field.follow is None else {"follow": field.follow}
+    return {"of": field.thrusters.name, "period": field.period, **gains, **followed}
 
 
 def _facet_tables(facets: tuple[Facet, ...]) -> list[dict[str, Any]]:

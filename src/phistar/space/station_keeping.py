@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from phistar.array_types import Array
 from phistar.errors import ModelError
 from phistar.model import Model
+from phistar.model.names import unknown
 from phistar.plant.fields import BodyMotions
 from phistar.space.gravity import mass_properties
 from phistar.space.thrusters import Thrusters, reach
 from phistar.spatial import log
 
 
+class _Start(NamedTuple):
+    """What is kept from the time when a run begins: mass centre, axes, spin of the wheels in them, and drift."""
+
+    time: float
+    center: Array
+    axes: Array
+    stored: Array
+    drift: Array
+
+
 @final
 class StationKeeping:
-    """Fires thrusters so that a craft stays where and as it stands when the run begins: a field for `plant.add_field`.
+    """Fires thrusters so that a craft stays where and as it stands when the run begins, or goes along with a body that
+    drifts past: a field for `plant.add_field`.
 
     With c, p, h the mass centre, momentum and spin of the craft, all that hangs on the thrusters' body, and θ the turn
     of that body from its start: F = −m k_p (c − c₀) − k_d p, τ = −k_p I θ − k_d (h − R s). What an arm does moves
     neither c, p nor h, so that no propellant is spent on it; a push from outside moves them at once. s is what wheels
-    keep, seen from the body at the start. Every `period` the wrench, or as much of it as there is, becomes pulses.
+    keep, seen from the body at the start. Where there is a body to `follow`, c₀ goes along with the velocity that its
+    mass centre has at the start, and p is relative to that: the craft flies beside it, and what holds the two together
+    later is not pushed about. Every `period` the wrench, or as much of it as there is, becomes pulses.
 
     Parameters
     ----------
@@ -34,6 +48,8 @@ class StationKeeping:
         s between decisions; no pulse lasts longer.
     attitude_gains, station_gains : (2,)
         (k_p, k_d), 1/s² and 1/s; station gains of zero leave the place alone.
+    follow : str or None
+        A body that is no part of the craft; None is the world.
     """
 
     def __init__(
@@ -43,6 +59,7 @@ class StationKeeping:
         period: float = 0.5,
         attitude_gains: tuple[float, float] = (0.01, 0.2),
         station_gains: tuple[float, float] = (0.0, 0.0),
+        follow: str | None = None,
     ) -> None:
         bodies = sorted(set(thrusters.bodies.tolist()))
         if len(bodies) != 1:
@@ -52,9 +69,24 @@ class StationKeeping:
         self.thrusters, self.period = thrusters, period
         self.attitude_gains, self.station_gains = tuple(attitude_gains), tuple(station_gains)
         self.body, self.craft = bodies[0], _connected_bodies(model, bodies[0])
+        self.follow = follow
+        self._followed = self._other_body(model)
         self._check_reach(model)
         self._before, self._due = np.inf, 0.0
-        self._start: tuple[Array, Array, Array] | None = None
+        self._start: _Start | None = None
+
+    def _other_body(self, model: Model) -> int | None:
+        """Number of the body that is followed."""
+        if self.follow is None:
+            return None
+        if self.follow not in model.body_indices:
+            raise unknown("body", self.follow, list(model.body_indices), model.name)
+        found = model.body_indices[self.follow]
+        if found in self.craft:
+            raise ModelError(
+                f"A craft cannot follow {self.follow}, which is a part of it; name a body that flies free."
+            )
+        return found
 
     def _check_reach(self, model: Model) -> None:
         """Refuses thrusters that cannot push or turn some way that the gains ask for."""
@@ -85,15 +117,24 @@ class StationKeeping:
         pose, rate = bodies.poses[self.body], bodies.twists[self.body, :3]
         axes = pose[:3, :3]
         if self._start is None:
-            self._start = center, axes, axes.T @ (spin - tensor @ (axes @ rate))
-        first_center, first_axes, stored = self._start
+            stored, drift = axes.T @ (spin - tensor @ (axes @ rate)), self._drift_of_followed(bodies)
+            self._start = _Start(bodies.time, center, axes, stored, drift)
+        own = self._start
         spring, brake = self.station_gains
-        force = -mass * spring * (center - first_center) - brake * momentum
+        away = center - own.center - own.drift * (bodies.time - own.time)
+        force = -mass * spring * away - brake * (momentum - mass * own.drift)
         spring, brake = self.attitude_gains
-        turned = np.asarray(log(axes @ first_axes.T))
-        moment = -spring * (tensor @ turned) - brake * (spin - axes @ stored)
+        turned = np.asarray(log(axes @ own.axes.T))
+        moment = -spring * (tensor @ turned) - brake * (spin - axes @ own.stored)
         moment = moment + np.cross(center - pose[:3, 3], force)
         return np.concatenate([axes.T @ moment, axes.T @ force])
+
+    def _drift_of_followed(self, bodies: BodyMotions) -> Array:
+        """Velocity (3,) of the mass centre of what is followed, in world axes; zero of the world."""
+        if self._followed is None:
+            return np.zeros(3)
+        center, twist = mass_properties(bodies.model)[1][self._followed], bodies.twists[self._followed]
+        return bodies.poses[self._followed, :3, :3] @ (twist[3:] + np.cross(twist[:3], center))
 
     def motion(self, bodies: BodyMotions) -> tuple[Any, float, Any, Any, Any]:
         """Mass centre, mass, momentum, spin about the mass centre and tensor about it of the craft, in world axes."""
