@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(items):
     seen = Counter()
     for item in items:
         sampled = item.get_closest_marker("sampled")
-        if sampled is not None:
+        if sampled is not None and item.get_closest_marker("slow") is None:
             case = item.nodeid.split("[")[0]
             if seen[case] * GOLDEN % 1.0 >= 1.0 / sampled.args[0]:
                 item.add_marker(pytest.mark.slow)

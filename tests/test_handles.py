@@ -92,6 +92,7 @@ def test_what_does_not_fit_is_told(call, sentence):
 TABLES = [ps.inverse_dynamics_derivatives, ps.forward_dynamics_derivatives, ps.linearize]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", TABLES)
 @pytest.mark.parametrize("model", [ps.chain(6), ps.chain(50)], ids=["short", "long"])
 def test_tables_are_written_straight_into_the_callers_arrays(function, model, monkeypatch):

@@ -87,6 +87,7 @@ def limbs(count, length):
     return builder.build()
 
 
+@pytest.mark.slow
 def test_tables_of_many_short_limbs_are_written_out_however_many_bodies_there_are():
     """Few rates carry others: straight-line code takes less time than loops over pairs, and compiles in time."""
     model = limbs(14, 3)
@@ -142,6 +143,7 @@ def test_the_form_taken_has_the_fewest_instructions_of_all_as_they_are_compiled(
     assert all((1.0 - DROPPED) * most <= least for most, least in zip(plain, arranged, strict=True))
 
 
+@pytest.mark.slow
 def test_forms_far_longer_link_by_link_are_not_counted_written_out(monkeypatch):
     statements, traced = free_motion.statements_for(CHAIN, ("tip",))[0], []
     monkeypatch.setattr(kernel, "record_statements", lambda each, most: traced.append(each.taken) or made(each, most))

@@ -71,6 +71,7 @@ def cases(statements):
             yield pytest.param(name, bodies, marks=[pytest.mark.slow] if bodies != 41 else [])
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("name", "bodies"), list(cases(MATRICES)))
 def test_every_operator_compiles_as_a_matrix(name, bodies):
     model = robot(bodies)
@@ -80,6 +81,7 @@ def test_every_operator_compiles_as_a_matrix(name, bodies):
     assert relative(found(q)[1], expression.dense(q[1])) < TOLERANCE
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "bodies"), list(cases(VECTORS)))
 def test_every_operator_compiles_as_its_action_on_a_vector(name, bodies):
     model = robot(bodies)

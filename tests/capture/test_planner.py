@@ -41,6 +41,7 @@ def hands(arms, joints):
     return np.stack([back @ ps.forward_kinematics(arms.model, q, hand.grip) for hand in arms.hands], axis=-3)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", SCENES)
 def test_the_planned_joints_put_the_hands_on_the_faces_of_the_moving_body(planners, name):
     planner, joints = planners[name]

@@ -30,6 +30,7 @@ def integrated(moments, turn, spin, times):
     return from_quaternion(run.q[:, 3:]), run.v[:, :3]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("moments", MOMENTS)
 @pytest.mark.parametrize("spin", SPINS)
 def test_the_closed_form_is_the_integral_of_eulers_equations(moments, spin):

@@ -9,6 +9,7 @@ from phistar.cli.benchmark.robots import build
 from phistar.cli.benchmark.start import starts
 
 
+@pytest.mark.slow
 def test_a_run_tells_the_steps_of_its_plan_in_order():
     """A pendulum has no task space to speak of: that step is passed over."""
     plan = Plan({"pendulum": (FORWARD, TASK_SPACE, INVERSE)}, ("pendulum",), (), (), (), seconds=0.0, patience=60.0)

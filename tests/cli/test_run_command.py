@@ -94,7 +94,7 @@ sys.exit(run(["run", sys.argv[1], "--out", sys.argv[2], "--json"]))
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of files as on Linux")
 @pytest.mark.parametrize("where", ["there", "everywhere"])
 def test_a_run_that_has_ended_is_not_lost_on_a_full_disk(where, tmp_path):

@@ -35,6 +35,7 @@ def compared(case, node, matrix):
 QUICK = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.sampled(2)
 @QUICK
 @given(node=statements(SMALL.symbols, longest=4))
 @pytest.mark.parametrize("matrix", [False, True])
@@ -42,6 +43,7 @@ def test_any_statement_has_its_dense_value(node, matrix):
     compared(SMALL, node, matrix)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", ["written out", "rolled"])
 def test_accelerations_at_link_origins_are_those_of_the_links_own_frames(case):
     """Kernels about motion may move link origins; a, a(0) and b tell where they are."""

@@ -257,6 +257,7 @@ def test_a_deviation_of_q_moves_as_linearize_says(case):
     assert relative(rate, expected) <= 1e-8
 
 
+@pytest.mark.slow
 def test_the_linearized_motion_follows_the_difference_of_two_simulated_ones():
     m = mechanism(6, serial=False, bodies=3, kind="spherical", floating=True, armature=False)
     model, tau, size = m.model, 0.3 * m.vectors["T"], 1e-4

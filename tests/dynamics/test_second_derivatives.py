@@ -63,6 +63,7 @@ def differences(function, model, q, v, third, by, step=1e-5):
     return [np.stack(each, axis=-1) for each in zip(*found, strict=True)]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("model", TREES.values(), ids=TREES)
 def test_second_derivatives_are_how_the_first_change(model):
     q, v, a = state(model)
@@ -80,6 +81,7 @@ def test_second_derivatives_are_how_the_first_change(model):
         assert np.abs(getattr(found, name).dense() - value).max() < 1e-7 * scale, name
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("model", TREES.values(), ids=TREES)
 def test_second_derivatives_of_accelerations_are_how_the_first_change(model):
     q, v, tau = state(model)

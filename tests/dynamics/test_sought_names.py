@@ -39,6 +39,7 @@ def test_the_coriolis_matrix_gives_the_coriolis_forces_and_a_skew_matrix(seed):
     assert np.abs(rate + rate.T).max() < 1e-7 * np.abs(rate).max()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_centroidal_map_gives_momentum_about_the_centre_of_mass(seed):
     model, q, v, _ = state(seed)

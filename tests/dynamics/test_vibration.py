@@ -24,6 +24,7 @@ def sprung_beam(segments=20, damping=0.0, **model):
     return b.build()
 
 
+@pytest.mark.slow
 def test_a_beam_of_twenty_sprung_segments_shows_its_frequencies():
     model, zero = sprung_beam(), np.zeros(20)
     found = np.sort(np.abs(np.linalg.eigvals(ps.linearize(model, zero, zero, zero).A).imag))[::2]

@@ -147,6 +147,7 @@ def test_what_cannot_be_asked_is_refused():
 # The page
 
 
+@pytest.mark.slow
 def test_the_picture_and_the_table_are_made(tmp_path):
     pytest.importorskip("matplotlib")
     module = program("docs/generate_observability.py")

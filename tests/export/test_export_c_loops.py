@@ -25,6 +25,7 @@ def loops_in(path):
     return path.read_text().count("for (long")
 
 
+@pytest.mark.sampled(6)
 @needs_compiler
 @pytest.mark.parametrize(("model", "name"), CASES, ids=[f"{name} of {model.name}" for model, name in CASES])
 def test_loops_compute_what_phistar_computes(model, name, tmp_path):

@@ -90,6 +90,7 @@ def operations_by(statement, form):
     return trace_statements(wanted)[0].operations
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("which", STATEMENTS)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_what_runs_is_the_cheapest_of_the_offered_forms_and_no_known_form_is_cheaper(name, which):
@@ -112,6 +113,7 @@ def test_robots_differ_in_what_is_cheapest():
     assert taken["chain"] != taken["anymal"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*ROBOTS, "long chain"])
 def test_what_is_explained_is_counted_on_the_robot_and_begins_with_what_runs(name):
     statement = stated(name, "forward dynamics")
@@ -131,6 +133,7 @@ def test_link_by_link_the_form_that_counts_least_runs():
     assert ps.compile(statement).operations == found[0].operations
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*ROBOTS, "long chain"])
 def test_every_form_that_may_run_has_the_value_of_the_statement(name):
     statement, model = stated(name, "acceleration of the frame"), robot(name)

@@ -47,6 +47,7 @@ SECOND = {
 FUNCTIONS = {"inverse": ps.inverse_dynamics_second_derivatives, "forward": ps.forward_dynamics_second_derivatives}
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("which", SECOND)
 @pytest.mark.parametrize("name", ["chain", "fork"])
 def test_the_compiled_statement_is_the_tensor(name, which):

@@ -121,6 +121,7 @@ def test_long_chains_answer_as_short_ones_do():
     assert relative(ps.mobility(model, q, "right_tip"), J @ want @ J.T) < 1e-8
 
 
+@pytest.mark.slow
 def test_compiled_functions_give_the_closed_chains():
     model = two_arms(ps.Spherical(), links=3, couplings=True)
     q, v = closed_state(model, 1)

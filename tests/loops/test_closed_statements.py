@@ -16,6 +16,7 @@ def closed_state(model, seed=0):
     return q, ps.loops.assemble_velocity(model, q, rng.standard_normal(model.nv))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("joint", "floating"), CASES, ids=[type(joint).__name__ for joint, _ in CASES])
 def test_statements_are_the_responses_to_unit_forces(joint, floating):
     model = two_arms(joint, floating=floating)

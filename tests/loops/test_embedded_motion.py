@@ -142,6 +142,7 @@ def test_simulations_pass_dead_points_by_other_rates_and_tell_their_own():
     assert np.abs(run.energy - run.energy[0]).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_the_published_pendulum_and_bricards_mechanism_in_independent_rates():
     """IFToMM A01 after its exact period, and A04, whose closure has 5 equations of rank 4, along its reference."""
     figures = ("error after four periods [m]", 1e-8), ("error of P3 [m]", 1e-7)

@@ -133,6 +133,7 @@ def test_what_independent_rates_do_not_have_yet_is_refused():
             call()
 
 
+@pytest.mark.slow
 def test_the_operational_inertia_of_a_closed_chain_is_a_statement():
     model = two_arms(ps.Revolute(axis=(1, 2, 2)), seed=1, links=6, floating=True)
     q = ps.assemble(model, model.random(2))

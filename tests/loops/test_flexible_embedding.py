@@ -148,6 +148,7 @@ def test_linkages_in_independent_rates_are_exudyns_too(kind):
     np.testing.assert_allclose(run.q, other.q, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_flexible_four_bar_in_independent_rates_keeps_its_energy():
     model = window("bars").replace(gravity=(0, 0, 0))
     made, q, v = closed_state(model)

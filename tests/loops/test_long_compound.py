@@ -80,6 +80,7 @@ def both(monkeypatch, make):
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", [x if x in ("different", "free") else pytest.param(x, marks=pytest.mark.slow) for x in MODELS]
 )
@@ -130,6 +131,7 @@ def test_a_motion_of_many_windows_is_the_closed_chains(monkeypatch):
     np.testing.assert_allclose(run.q[-1], full.q[-1], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_every_window_more_costs_the_same_up_to_a_thousand():
     counts = {}
     for windows in (20, 40, 1000):
@@ -152,6 +154,7 @@ def test_ten_windows_are_written_out_because_that_is_counted_to_be_faster():
     assert kernel.operations <= 3.2 * ps.compile(ps.forward_dynamics.statement, closed.tree).operations
 
 
+@pytest.mark.slow
 def test_long_functions_are_compiled_not_interpreted(caplog):
     closed = mast(7, vary=True)
     model = closed.embedded(q=raised(closed))

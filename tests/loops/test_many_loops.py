@@ -200,6 +200,7 @@ def test_threads_share_no_memory():
     assert np.array_equal(made, want)
 
 
+@pytest.mark.slow
 def test_a_nan_spoils_its_own_row():
     model = cells(20)
     q, v, tau = closed_states(model, 3)

@@ -43,6 +43,7 @@ def test_samples_asked_for_are_closed_too_and_lie_on_the_same_motion():
     assert np.ptp(run.energy) < 1e-7 * np.abs(run.energy).max()
 
 
+@pytest.mark.slow
 def test_a_mechanism_of_free_and_spherical_joints_stays_closed():
     model = two_arms(ps.Distance(1.0), links=2, floating=True)
     q = ps.assemble(model, model.random(1))

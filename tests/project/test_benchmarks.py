@@ -90,6 +90,7 @@ def test_the_plot_is_a_picture_with_a_bar_for_each_ratio(quick_run):
         assert f"{ratio:.3g}×" in texts
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_written_is_refused_before_measuring(tmp_path):
     command = [sys.executable, "-m", "phistar", "bench", "--json", str(tmp_path / "missing" / "bench.json")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)

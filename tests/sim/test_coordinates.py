@@ -12,6 +12,7 @@ from phistar.sim.passive import Passive
 from tests.trees import KINDS, mechanism
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", [*KINDS, None])
 @pytest.mark.parametrize("scale", [0.0, 1e-12, 1e-8, 1e-4, 1.0, 3.0])
 def test_a_step_is_the_models_own_at_every_angle(kind, scale):

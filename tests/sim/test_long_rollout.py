@@ -91,6 +91,7 @@ def test_bodies_that_bend_step_by_themselves():
     assert apart(run_link_by_link(model, "rk4", q0, v0, run.t), (run.q, run.v)) < 1e-10
 
 
+@pytest.mark.slow
 def test_a_long_mast_of_four_bars_is_one_kernel():
     closed = mast(30)
     start = ps.assemble(closed, raised(closed))

@@ -83,6 +83,7 @@ def test_every_target_prints_one_loop_per_sweep_and_names_only_what_it_makes(nam
         assert f"{target}(k) = " in shown or f"\n{target} = " in f"\n{shown}"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [name for name in dir(ps) if hasattr(getattr(ps, name), "statement")])
 def test_every_public_function_prints_its_recursion(name):
     for statement in getattr(ps, name).statements.values():

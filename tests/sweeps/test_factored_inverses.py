@@ -41,6 +41,7 @@ def test_both_forms_have_one_value(statement):
     assert relative(found[0], found[1]) < 1e-10
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("modes", (1, 4, 8))
 @pytest.mark.parametrize("stiffening", (True, False))
 def test_two_stages_take_fewer_operations(modes, stiffening):
@@ -70,6 +71,7 @@ def test_a_few_points_have_the_moments_of_all(modes):
     assert relative(one.bias_force(velocity), other.bias_force(velocity)) < 1e-13
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("make", (lambda: four_bar((0.5, 1.0, 0.9, 1.1)), lambda: two_arms(ps.Spherical(), 1, 6, True)))
 def test_compound_links_move_each_part_of_their_inertia_by_itself(make):
     closed = make()

@@ -268,6 +268,7 @@ def check_loops(source, seed, folder):
         np.testing.assert_array_equal(getattr(made, name), getattr(known, name), err_msg=text)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("source", [Source, WildSource])
 @pytest.mark.parametrize("block", range(6))
 def test_generated_loops_do_what_python_does(block, source, tmp_path):

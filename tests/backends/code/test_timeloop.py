@@ -149,6 +149,7 @@ print(len(counted), run.q.sum().hex())
 """
 
 
+@pytest.mark.slow
 def test_the_second_start_compiles_nothing_and_another_controller_does(tmp_path, monkeypatch):
     monkeypatch.setenv("PHISTAR_CACHE", str(tmp_path / "kernels"))
     done = [

@@ -76,6 +76,7 @@ def test_the_second_start_compiles_nothing(tmp_path):
     assert first == 3 and second == 0 and results == again
 
 
+@pytest.mark.slow
 def test_the_second_start_traces_nothing(tmp_path):
     start(tmp_path / "cache")
     program = PROGRAM.replace(

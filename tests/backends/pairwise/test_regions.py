@@ -31,6 +31,7 @@ STATEMENTS = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("robot", MODELS)
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_statements_that_nothing_lists_are_loops_over_pairs(name, robot):
@@ -67,6 +68,7 @@ def test_masses_and_velocities_of_the_statement_are_in_the_tables_of_long_robots
     assert relative(tables(3, 2), first + 2 * by_mass + by_velocity) < 1e-12
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", [71, 75, 76])
 def test_what_is_eliminated_is_what_the_laws_of_articulated_bodies_say(seed):
     """−ℳ⁻¹∂τ by P, ψ and 𝒴 as the rewriter finds it, on explicit matrices."""

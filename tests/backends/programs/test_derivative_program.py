@@ -58,6 +58,7 @@ def statements(mass, velocity):
     return stated
 
 
+@pytest.mark.sampled(6)
 @ROBOTS
 @pytest.mark.parametrize(("mass", "velocity"), [(1, 1), (3, 1), (1, 5)])
 def test_masses_and_velocities_of_the_statement_are_in_the_compiled_derivatives(model, mass, velocity):

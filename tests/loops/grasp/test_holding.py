@@ -154,6 +154,7 @@ def test_the_effective_inertia_is_the_objects_and_the_arms_together(name):
     np.testing.assert_allclose(compliance @ whole, np.eye(6), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_an_arm_that_takes_hold_updates_what_was_known_and_the_order_does_not_matter():
     model, q = held(GRASPS["two arms"])
     grasp, still = Grasp(model, "object"), np.zeros(model.nv)

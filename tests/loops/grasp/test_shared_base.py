@@ -65,6 +65,7 @@ CASES = {
 QUICK = ("two arms on a free base", "an object with a lid")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("few", [0, 12], ids=["branch by branch", "together"])
 @pytest.mark.parametrize("name", [pytest.param(x, marks=() if x in QUICK else pytest.mark.slow) for x in CASES])
 def test_it_is_forward_dynamics_of_the_closed_chain(name, few, monkeypatch):
@@ -94,6 +95,7 @@ def test_it_is_compiled_from_a_record_of_itself(name):
     np.testing.assert_allclose(fast(q, v, tau), want, atol=1e-9 * max(1.0, np.abs(want).max()))
 
 
+@pytest.mark.slow
 def test_each_arm_on_a_common_base_adds_as_many_operations():
     counts = []
     for arms in (3, 5, 7):

@@ -122,6 +122,7 @@ def test_failures_are_worse_than_any_score_and_refusals_are_no_failures():
     assert badness({"outcome": "refused"}, "peak_force", ["reached"]) == -np.inf
 
 
+@pytest.mark.slow
 def test_a_search_is_the_same_when_it_is_taken_up_again(falling, tmp_path, monkeypatch):
     monkeypatch.setattr(campaigns, "_rows_of_runs", here)
     whole = ps.campaign(falling, 40, sampling="search", out=tmp_path / "whole")
