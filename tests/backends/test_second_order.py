@@ -20,6 +20,7 @@ def arguments(model, batch, seed=0):
     return model.random(rng, shape=(batch,)), *rng.normal(size=(6, batch, model.nv))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", TREES.values(), ids=TREES)
 def test_products_link_by_link_are_those_written_out(case):
     q, *vectors = arguments(case.model, 5)

@@ -12,6 +12,7 @@ def arm():
     return ps.load("puma560")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("robot", [ps.chain(5), ps.chain(45), ps.load("puma560")], ids=lambda robot: robot.name)
 def test_momentum_and_its_forces_are_the_matrices(robot):
     rng = np.random.default_rng(0)

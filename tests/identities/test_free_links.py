@@ -75,6 +75,7 @@ def test_the_inverses_are_linear_in_the_links_and_proved_with_certificates_that_
         assert evaluate(data, 0) < 1e-50
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_they_are_the_inverses_of_the_explicit_matrices(seed):
     case, rng = mechanism(seed), np.random.default_rng(seed)

@@ -14,6 +14,7 @@ CASES = STATICS | GAINS
 WORSE = 1.01  # how much more than the hand's form what is found may cost
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_the_form_that_is_found_is_linear_and_no_dearer_than_the_hand_s(name):
     case = CASES[name]
@@ -23,12 +24,14 @@ def test_the_form_that_is_found_is_linear_and_no_dearer_than_the_hand_s(name):
     assert operations(found.node, n=LINKS) <= WORSE * operations(hand.node, n=LINKS), found
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_the_hand_s_form_is_the_statement(name):
     study, case = Study(CASES[name].kind), CASES[name]
     assert case.statement(study).equals(case.hand(study)).proved
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["acceleration energy", "springs after inertia", "inertia through springs", *GAINS])
 def test_proofs_with_numbers_and_with_two_inertias_have_certificates_that_hold(name):
     study, case = Study(CASES[name].kind), CASES[name]

@@ -24,6 +24,7 @@ def joint_forces(s):
     return s.mass @ s.qdd + s.C + s.g
 
 
+@pytest.mark.sampled(6)
 @EVERY
 @pytest.mark.parametrize("by", [PLACE, VELOCITY, ACCELERATION])
 def test_the_product_rule_gives_what_differences_of_the_matrices_give(case, by):
@@ -32,6 +33,7 @@ def test_the_product_rule_gives_what_differences_of_the_matrices_give(case, by):
     assert relative(case.dense(found), case.dense(statement)) < 1e-11
 
 
+@pytest.mark.sampled(6)
 @EVERY
 @pytest.mark.parametrize("name", NAMES)
 def test_the_shortest_form_is_the_derivative_and_runs_as_sweeps(case, name):

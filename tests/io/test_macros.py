@@ -128,6 +128,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_small_file_that_expands_to_a_huge_one_is_refused(bomb, tmp_path, monkeypatch):
     monkeypatch.setattr("phistar.io.macros._MOST_STEPS", 100_000)

@@ -59,6 +59,7 @@ def test_long_arms_move_as_a_dense_solve_says(base):
         np.testing.assert_allclose(rows @ got[row] + drift, 0.0, atol=1e-6 * np.abs(want).max())
 
 
+@pytest.mark.slow
 def test_what_is_written_out_compiles_within_the_budget(monkeypatch):
     found = closing_choice(two_long_arms(6))
     assert found.schedule == WRITTEN and {x.schedule for x in found.candidates} > {WRITTEN, ALONG_TREE}
@@ -79,6 +80,7 @@ def test_poses_of_several_frames_are_those_of_the_links_run_on_arrays():
         np.testing.assert_allclose(pose, frame_pose(model, q, frame), atol=1e-13)
 
 
+@pytest.mark.slow
 def test_a_long_mechanism_stays_closed_and_reports_its_rank():
     model = two_long_arms(22, joint=ps.Spherical())
     q, v, _ = states(model, 1, 22)
@@ -88,6 +90,7 @@ def test_a_long_mechanism_stays_closed_and_reports_its_rank():
     assert report.rows == 3 and np.all(report.rank == 3) and np.all(report.well_posed)
 
 
+@pytest.mark.slow
 def test_the_operations_of_closed_motion_grow_linearly_with_the_links():
     counts = []
     for n in (60, 120, 180):  # long enough that all run link by link

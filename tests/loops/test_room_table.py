@@ -178,6 +178,7 @@ def test_the_table_has_every_function_of_a_model(room):
     assert found == TABLE[room].keys() | OTHER[room]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("room", ROOMS)
 def test_answers_are_the_closed_chains_or_refused_by_name(room):
     arms, wrong = Arms(room == "freeflying"), {}

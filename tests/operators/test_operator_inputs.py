@@ -16,6 +16,7 @@ def spd(rng, n):
     return x @ x.T + np.eye(n)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_an_operator_that_is_not_bound_is_an_argument(seed):
     case = mechanism(seed, rotors=False)

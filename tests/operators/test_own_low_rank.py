@@ -60,6 +60,7 @@ def test_each_row_costs_one_column_of_one_inward_sweep():
     assert sum(line.startswith("for k") for line in str((a.mass + springs[1]).inv.algorithm()).splitlines()) == 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(3))
 def test_two_couplings_and_rectangular_ones_are_inverted_on_trees(seed):
     case, rng = mechanism(seed), np.random.default_rng(seed)

@@ -190,6 +190,7 @@ def compiled(text, path):
     return module.twice, module.clipped, module.fill, module.rooted, module.main
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("block", range(6))
 def test_a_checked_loop_ends_where_python_raises_and_else_does_what_python_does(block, tmp_path):
     raised = 0

@@ -28,6 +28,7 @@ def trace_of(rows, shapes):
     return finish(tape, values)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("long", [0, 6000])
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 @pytest.mark.parametrize(("rows", "shapes"), SHAPES)

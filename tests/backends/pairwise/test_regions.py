@@ -104,6 +104,7 @@ def test_the_inverse_of_a_serial_chain_is_one_outward_recursion_a_column():
     assert [x.direction for x in tree.regions] == [INWARD, OUTWARD] and not tree.lower
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("links", [36, 37, 43, 44])
 def test_strips_of_columns_cover_chains_of_any_length(links):
     model = ps.chain(links)

@@ -126,6 +126,7 @@ def test_the_recursion_over_arms_gives_the_dense_accelerations_and_forces(name):
         np.testing.assert_allclose(pushed[own], total[own], atol=1e-9 * np.abs(total).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two arms", *(pytest.param(x, marks=pytest.mark.slow) for x in ("rolling", "loose"))])
 def test_the_linear_form_is_the_general_one_of_forward_dynamics(name):
     model, q = held(GRASPS[name])
