@@ -100,6 +100,7 @@ def test_flat_pads_hold_faces_and_a_ball_turns_between_them():
         found_grasps(BODIES["ball"], (pad(), pad()), 0.3, 0.06, "it")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("body", "kinds"), [("prism", 2), ("box", 12)])
 def test_three_hands_push_on_each_other_within_friction(body, kinds):
     grasps = found_grasps(BODIES[body], (fingers(), fingers(), fingers()), 0.3, 0.0, "it")

@@ -43,11 +43,13 @@ def on_massless_links(folder):
     return ps.Scene.load(folder / "floating.toml")
 
 
+@pytest.mark.slow
 def test_an_object_on_five_massless_links_is_captured(tmp_path):
     summary = on_massless_links(tmp_path).run(0).summary
     assert summary["captured"], summary["missing"]
 
 
+@pytest.mark.slow
 def test_a_cylinder_is_taken_by_its_side_or_its_ends(tmp_path):
     captured(tmp_path, "puma", "cylinder")
 

@@ -63,6 +63,7 @@ def test_mu_is_made_by_one_sweep_each_way():
     assert counts[2] - counts[1] == 2 * (counts[1] - counts[0])
 
 
+@pytest.mark.slow
 def test_the_diagonalized_equations_integrated_are_the_ordinary_motion():
     """θ̇ = (I − HψK)*D^{-1/2}ν, ν̇ = ε − μ by Runge-Kutta, against a rollout of the same arm under the same forces."""
     q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.array([1.0, -0.5, 0.8, -1.2, 0.6, 2.0])

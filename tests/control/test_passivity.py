@@ -72,6 +72,7 @@ def test_desired_and_actual_velocities_apart_cost_two_sweeps_and_order_n():
     assert counts[2] < 1.5 * ps.inverse_dynamics.statement.cost(40).total
 
 
+@pytest.mark.slow
 def test_long_trees_of_every_joint_run_link_by_link_too():
     case = mechanism(4, bodies=60, armature=True, rotors=True, frames=1)
     names = {name: case.vectors[name] for name in ("v", "v_ref", "qdd")}

@@ -130,6 +130,7 @@ def on_arrays(name, model, q, v, given):
     return evaluate(program, common_frame(single_axes(model), q), vectors).solve()
 
 
+@pytest.mark.slow
 def test_many_joints_are_eliminated_in_loops_of_the_kernel_with_the_same_result():
     model = mechanism(7, serial=False, bodies=6, floating=True, kind="universal").model
     assert model.nv > SOLVED
@@ -404,6 +405,7 @@ def test_the_regressor_agrees_with_pinocchio(name, floating):
     assert relative(ps.regressor(model, q, v, a), theirs[:, order]) <= PEER
 
 
+@pytest.mark.slow
 def test_linearization_beyond_forty_bodies_that_is_faster_written_out():
     """Forty-two pendulums side by side: loops over pairs of joints would mostly meet zeros."""
     builder = ps.ModelBuilder("row", gravity=(0, 0, -9.81))

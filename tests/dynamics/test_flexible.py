@@ -119,6 +119,7 @@ def pendulum(modes, stiffening=True):
     return b.build()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("modes", "stiffening", "error"), [(1, True, 2.3e-3), (2, True, 2.1e-4)])
 def test_a_flexible_double_pendulum_falls_as_many_rigid_segments_do(modes, stiffening, error):
     """Tip at 0.4 s and 0.8 s of 10, 20 and 40 rigid segments a link, extrapolated."""

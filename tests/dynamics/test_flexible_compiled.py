@@ -72,6 +72,7 @@ def test_rollouts_keep_momentum_and_follow_the_motion_to_a_tolerance(arm):
     assert np.isfinite(ps.rollout(model, q, v, dt=1e-4, steps=2, method="midpoint").q).all()
 
 
+@pytest.mark.slow
 def test_twenty_beams_of_four_modes_cost_at_most_four_times_a_rigid_robot_of_as_many_rates():
     """Operations of forward dynamics, counted: 100 rates each."""
     b, parent = ps.ModelBuilder("long", gravity=(0, 0, -9.81)), "world"

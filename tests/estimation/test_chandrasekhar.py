@@ -72,6 +72,7 @@ def test_propagated_gains_are_the_riccati_equation_s(name, n):
     assert assert_equal_to_riccati(helix(n, **given), angles(n)).rank == rank
 
 
+@pytest.mark.slow
 def test_propagated_gains_are_those_of_the_compiled_filter():
     model, q, zero = helix(60), angles(60), np.zeros(60)
     ours, found = (

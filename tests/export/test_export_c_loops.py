@@ -77,6 +77,7 @@ def test_statements_of_long_robots_are_loops(tmp_path):
     assert relative(result, ps.mass_matrix(CHAIN, q) @ x) < 1e-10
 
 
+@pytest.mark.slow
 def test_a_longer_chain_has_longer_tables_and_the_same_code(tmp_path):
     texts = []
     for n in (50, 80):

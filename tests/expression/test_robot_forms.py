@@ -133,6 +133,7 @@ def test_link_by_link_the_form_that_counts_least_runs():
     assert ps.compile(statement).operations == found[0].operations
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*ROBOTS, pytest.param("long chain", marks=pytest.mark.slow)])
 def test_every_form_that_may_run_has_the_value_of_the_statement(name):
     statement, model = stated(name, "acceleration of the frame"), robot(name)

@@ -39,6 +39,7 @@ def states(model, batch, n, seed=0):
     return np.concatenate([start, q, q], -1), np.concatenate([moving, v, v], -1), tau
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "base", [pytest.param(ps.Fixed(), marks=pytest.mark.slow), ps.Free()], ids=["on the ground", "floating"]
 )

@@ -121,6 +121,7 @@ def test_functions_are_those_written_out(name, monkeypatch):
         np.testing.assert_allclose(other, one, rtol=0, atol=1e-11 * max(1.0, np.abs(one).max()))
 
 
+@pytest.mark.slow
 def test_a_motion_of_many_windows_is_the_closed_chains(monkeypatch):
     monkeypatch.setattr(choice, "COMPOUND", 0)
     closed = mast(3, vary=True)
@@ -144,6 +145,7 @@ def test_every_window_more_costs_the_same_up_to_a_thousand():
     assert counts[1000] <= 3 * tree.operations
 
 
+@pytest.mark.slow
 def test_ten_windows_are_written_out_because_that_is_counted_to_be_faster():
     """At most three times the tree's straight-line code."""
     closed = mast(10)

@@ -124,6 +124,7 @@ def test_redundant_loops_are_seen_and_closed(axis):
     assert relative(found, want.acceleration) < 1e-11
 
 
+@pytest.mark.slow
 def test_operations_grow_with_the_loops_and_few_are_open_at_a_time():
     """From some cells on, each more of them costs the same and no more code."""
     programs = {count: closing_program(cells(count), MOTION) for count in (10, 20, 40, 80)}
@@ -134,6 +135,7 @@ def test_operations_grow_with_the_loops_and_few_are_open_at_a_time():
     assert {max(map(len, each)) for each in opened} == {1}
 
 
+@pytest.mark.slow
 def test_a_hundred_loops_move_as_each_of_them_alone():
     """Cells on a world that does not move: the first joint of each is held, so that they do not feel each other."""
     b = ps.ModelBuilder("comb")

@@ -42,6 +42,7 @@ def test_modes_of_a_pinned_or_free_root_are_exact_on_a_hinge_or_a_free_base(root
     np.testing.assert_allclose(slowest("clamped", joint, 5), exact, rtol=2e-3)  # βL to 1e-3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("root", "joint"), ROOTS)
 def test_so_are_timoshenkos(root, joint):
     """w⁗ + sω²w″ − ω²w = 0 with ψ′ = w″ + sω²w: moment ψ′ and shear ψ″ vanish at free ends (s = EI/kGA)."""

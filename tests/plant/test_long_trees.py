@@ -83,6 +83,7 @@ def test_servos_of_a_long_tree_are_part_of_its_own_block_until_they_reach_their_
         np.testing.assert_allclose(spanned, whole, atol=2e-8 * np.abs(whole).max())
 
 
+@pytest.mark.slow
 def test_a_step_of_a_long_tree_costs_operations_in_proportion_to_its_rates_and_never_makes_its_mass_matrix():
     costs = []
     for count in (60, 120, 180):

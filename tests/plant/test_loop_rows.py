@@ -132,6 +132,7 @@ def test_loops_of_many_robots_are_kernels_and_each_is_as_it_is_alone():
     assert np.abs(ps.loop_residual(many.model, six.q)).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_loops_that_are_no_kernel_are_named(caplog):
     builder, parent = ps.ModelBuilder("rope"), "world"
     for i in range(60):

@@ -63,6 +63,7 @@ def test_a_factor_of_a_statement_is_one_of_every_product(factor):
         assert scaled == {key: factor * c for key, c in plain.items()}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bodies", [4, 30])
 def test_the_statement_is_what_runs_part_by_part(bodies, monkeypatch):
     """M and 𝓑 scaled in the statement scale their parts of the result, on robots written out and on long ones."""

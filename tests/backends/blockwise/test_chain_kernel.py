@@ -48,6 +48,7 @@ def test_statements_that_are_not_swept_block_by_block_are_refused():
         record(program(A.mass), Widths(5, 2))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [(1, 1), (3, 9), (20, 13), (41, 25)])
 def test_sizes_of_all_tiles(size):
     (n, m), N, rng = size, 4, np.random.default_rng(3)

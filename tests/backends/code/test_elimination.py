@@ -141,6 +141,7 @@ def test_a_factor_that_is_zero_by_structure_does_not_make_its_inverse_zero():
     assert inverse == {(1, 2): -3.0, (0, 1): -2.0, (0, 2): 6.0}
 
 
+@pytest.mark.slow
 def test_reaction_wheels_answer_to_their_motors_as_the_mass_matrix_says():
     """A wheel's axis is along the base's own: there ℳ is zero by structure, and ℳ⁻¹ is not."""
     b, tensor = ps.ModelBuilder("wheels"), np.diag([0.3, 0.4, 0.5])

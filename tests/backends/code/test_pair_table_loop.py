@@ -150,6 +150,7 @@ def test_a_free_base_falls_as_before_however_it_is_turned():
         np.testing.assert_allclose(found, on_arrays, rtol=0, atol=1e-11 * np.abs(on_arrays).max())
 
 
+@pytest.mark.slow
 def test_a_humanoid_s_size_of_tree_has_the_derivatives_of_the_arrays():
     model = mechanism(8, serial=False, bodies=9, floating=True, kind="revolute").model
     rng = np.random.default_rng(0)

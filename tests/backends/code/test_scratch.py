@@ -63,6 +63,7 @@ assert len(found) == len(expected) and all(np.array_equal(a, b) for a, b in zip(
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", [MANY_INPUTS, MANY_RESULTS, LOOPS, IN_A_THREAD])
 def test_no_kernel_outgrows_the_stack(program):
     limited = "import resource; resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, 8 << 20))\n"

@@ -22,6 +22,7 @@ def lane_text(seed):
     return text.replace("m: Arrays, ints: Wholes,", "m: Arrays,").replace("    ints[at]", "    m.ints[at]")
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("block", range(6))
 def test_generated_loops_do_in_every_lane_what_python_does(block, tmp_path):
     for seed in range(20 * block, 20 * block + 20):

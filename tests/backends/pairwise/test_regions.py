@@ -52,6 +52,7 @@ def statements(mass, velocity):
     return s.H @ s.phi @ by_q + s.H @ s.phi_tilde @ s.F_hat @ s.H.T, s.H @ s.phi @ by_v
 
 
+@pytest.mark.slow
 def test_masses_and_velocities_of_the_statement_are_in_the_tables_of_long_robots():
     """Nothing stands beside the algebra: the tables change with M and with 𝓑, each in proportion."""
     rng = np.random.default_rng(4)

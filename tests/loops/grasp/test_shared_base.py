@@ -107,6 +107,7 @@ def test_each_arm_on_a_common_base_adds_as_many_operations():
     assert abs(more[1] - more[0]) < 0.1 * more[0]
 
 
+@pytest.mark.slow
 def test_batches_are_states_one_by_one():
     model, q = robot(**CASES["two arms on a free base"])
     grasp, rng = ps.loops.Grasp(model, "object0"), np.random.default_rng(0)
