@@ -9,11 +9,14 @@ import phistar as ps
 from benchmarks.multibody.bending_chains import bending_chain, counted
 from phistar.backends.kernel import Kernel
 from phistar.backends.links.mass_points import ByFewPoints, ByIntegrals
-from phistar.backends.programs.derivations import APART, ARTICULATED, FACTORED
+from phistar.backends.programs.derivations import APART, ARTICULATED, DECOUPLED, FACTORED
 from phistar.backends.programs.program import Evaluation
 from phistar.backends.rolled_kernel import rolled_counts, rolled_plan
 from phistar.dynamics import forward_dynamics
+from phistar.model.decoupled_modes import decoupled_modes
 from phistar.sweeps.ir import Divide, Invert
+from phistar.sweeps.rate_coordinates import has_rate_coordinates
+from phistar.sweeps.validate_program import validate
 from tests.loops.mechanisms import four_bar, two_arms
 from tests.trees import relative
 
@@ -45,15 +48,53 @@ def test_both_forms_have_one_value(statement):
 @pytest.mark.parametrize("modes", (1, 4, 8))
 @pytest.mark.parametrize("stiffening", (True, False))
 def test_two_stages_take_fewer_operations(modes, stiffening):
-    inverse, stages = counted(bending_chain(20, modes, stiffening))
-    assert stages < inverse
+    inverse, stages, apart = counted(bending_chain(20, modes, stiffening))
+    assert stages < inverse and apart <= stages
     model = bending_chain(20, modes, stiffening)
     state = np.zeros(model.nv)
     ps.forward_dynamics(model, state, state, state)
     kernels: list[Kernel] = [x for x in model.__dict__["_kernels"].values() if isinstance(x, Kernel)]
     counts = [{each.form: each.operations for each in x.forms} for x in kernels]
     assert counts and all(x[FACTORED] == stages < x[ARTICULATED] for x in counts)
-    assert all(x.forms[0].form == FACTORED for x in kernels)
+    assert all(x.operations == apart for x in kernels)
+    assert all((x.forms[0].form == DECOUPLED) == (apart < stages) for x in kernels)
+
+
+def test_few_modes_move_the_ends_of_a_beam_in_coordinates_in_which_its_modal_mass_is_the_identity():
+    body = ps.beam(1.0, (10.0, 12.0), 1.0, modes=8, axial_inertia=0.01, stiffening=False)
+    found, node = decoupled_modes(body), dict(body.ends)["tip"]
+    assert found is not None
+    moved = np.concatenate([found.body.rotations[node], found.body.modes[node]])
+    still = ~moved.any(axis=0)
+    assert still.sum() == 4 and not found.body.rotations[~body.is_point][..., still].any()
+    assert np.allclose(found.basis @ found.inverse, np.eye(8), atol=1e-13)
+    assert relative(found.body.modes, body.modes @ found.basis) < 1e-13
+    assert np.allclose(found.body.modal_mass[still], np.eye(8)[still], atol=1e-12)
+    assert relative(found.body.frequencies, body.frequencies) < 1e-9
+
+
+def test_where_modal_mass_depends_on_bending_or_every_mode_moves_the_ends_nothing_is_decoupled():
+    assert decoupled_modes(ps.beam(1.0, 10.0, 1.0, modes=8)) is None
+    assert decoupled_modes(ps.beam(1.0, (10.0, 12.0), 1.0, modes=4, stiffening=False)) is None
+
+
+@pytest.mark.parametrize("name", ("forward_dynamics", "operational_space", "jacobian_dot_v", "inverse_dynamics"))
+def test_other_coordinates_of_the_modes_have_one_value(name):
+    model, rng = bending_chain(3, 8, False), np.random.default_rng(1)
+    frames = ("link2.tip",) if name in ("operational_space", "jacobian_dot_v") else ()
+    q, v, x = rng.uniform(-0.1, 0.1, (3, 5, model.nv))
+    vectors = {"v": v, "T": x, "x": x, "qdd": x}
+    wanted = getattr(ps, name).statements_for(model, frames)[0]
+    one, other = (Evaluation(replace(wanted, form=form).program(), model, frames) for form in (FACTORED, DECOUPLED))
+    found, expected = other(q, vectors), one(q, vectors)
+    assert expected and all(relative(found[key], expected[key]) < 1e-8 for key in expected)
+
+
+def test_operators_over_the_joints_stay_in_the_coordinates_of_the_robot():
+    wanted = ps.mass_matrix_inverse.statements_for(bending_chain(3, 8, False), ())[0]
+    assert replace(wanted, form=DECOUPLED).program() == replace(wanted, form=FACTORED).program()
+    wanted = forward_dynamics.statements_for(bending_chain(3, 8, False), ())[0]
+    assert has_rate_coordinates(validate(replace(wanted, form=DECOUPLED).program()))
 
 
 @pytest.mark.parametrize("modes", (1, 4, 8))

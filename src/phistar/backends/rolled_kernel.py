@@ -105,7 +105,7 @@ def compile_plan(
     target = target or host()
     lanes = lanes or target.lanes
     outputs = _result_names(plan.program)
-    links = rolled_links(model, frames, fixed or plan.keeps_origins)
+    links = rolled_links(model, frames, fixed or plan.keeps_origins, plan.is_decoupled)
     signature, inputs = _rolled_signature(plan, model)
 
     def source() -> Source:
@@ -164,7 +164,8 @@ class RolledCall:
     def export(self) -> Exported:
         """Functions of the kernel for the robot, on plain arrays."""
         wanted = self.wanted
-        links = rolled_links(wanted.model, wanted.frames, _is_fixed(wanted) or self.plan.keeps_origins)
+        fixed, decoupled = _is_fixed(wanted) or self.plan.keeps_origins, self.plan.is_decoupled
+        links = rolled_links(wanted.model, wanted.frames, fixed, decoupled)
         return export_functions(self.plan, links, wanted.frames, len(self.rows), len(self.shapes))
 
     @property
@@ -189,7 +190,7 @@ def _result_names(program: Program) -> list[str]:
 def rolled_counts(wanted: Statements, plan: Plan) -> tuple[int, int]:
     """Operations per state of the kernel of a plan, without compiling it: in all, and those of one column of it."""
     model = wanted.model
-    links = rolled_links(model, wanted.frames, _is_fixed(wanted) or plan.keeps_origins)
+    links = rolled_links(model, wanted.frames, _is_fixed(wanted) or plan.keeps_origins, plan.is_decoupled)
     kinds, numbers = links.kinds, links.numbers
     flat = {name for name, _ in plan.program.outputs if name not in plan.outputs}
     stages = drop_unneeded(traced_stages(plan, kinds, FlatTracer(plan)), set(plan.outputs), flat)

@@ -15,7 +15,7 @@ from phistar.backends.kernel import Kernel, Statements, compile_trace
 from phistar.backends.links.link_sizes import link_rows, space_sizes
 from phistar.backends.links.wide import wide_links
 from phistar.backends.machine.rows import Signature
-from phistar.backends.programs.derivations import APART, ARTICULATED, FACTORED
+from phistar.backends.programs.derivations import APART, ARTICULATED, DECOUPLED, FACTORED
 from phistar.backends.programs.interpret import poses
 from phistar.backends.programs.program import Evaluation
 from phistar.backends.rolled_kernel import compile_rolled, rolled_counts, rolled_plan
@@ -23,6 +23,7 @@ from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.trace import Scalar, ShortTape, Tape, Trace, finish, unless_too_long
 from phistar.errors import StatementError
 from phistar.model import Model
+from phistar.model.decoupled_modes import decoupled_modes
 from phistar.sweeps.lower import lower_poses
 
 _log = logging.getLogger("phistar")
@@ -98,7 +99,14 @@ def _forms(wanted: Statements) -> tuple[str, ...]:
         return (wanted.form,)
     if wanted.model.embedding is not None:
         return ARTICULATED, FACTORED, APART
-    return (ARTICULATED, FACTORED) if max(link_rows(wanted.model, "joints"), default=0) > 1 else (ARTICULATED,)
+    if max(link_rows(wanted.model, "joints"), default=0) == 1:
+        return (ARTICULATED,)
+    return (ARTICULATED, FACTORED, *([DECOUPLED] if _has_decoupled_modes(wanted.model) else []))
+
+
+def _has_decoupled_modes(model: Model) -> bool:
+    """Whether some body that bends has coordinates in which few modes move its ends."""
+    return any(body.flexible and decoupled_modes(body.flexible) for body in model.bodies)
 
 
 def _straight_line(wanted: Statements) -> Statements:
@@ -109,6 +117,19 @@ def _straight_line(wanted: Statements) -> Statements:
     if wanted.model.embedding is not None:
         return replace(wanted, form=APART)
     return replace(wanted, form=FACTORED) if is_staged(max(link_rows(wanted.model, "joints"), default=0)) else wanted
+
+
+def _written_form(wanted: Statements, order: tuple[str, ...]) -> Statements:
+    """The form of straight-line code that has fewest instructions, where coordinates of modes offer one more."""
+    plain = _straight_line(wanted)
+    if plain.form != FACTORED or wanted.form != ARTICULATED or not _has_decoupled_modes(wanted.model):
+        return plain
+    counts = {form: partial(_written_operations, replace(wanted, form=form), order) for form in (FACTORED, DECOUPLED)}
+    return replace(wanted, form=fewest(counts, ("any width, written out", wanted.key, order))[0])
+
+
+def _written_operations(wanted: Statements, order: tuple[str, ...]) -> int:
+    return _trace(wanted, order)[0].operations
 
 
 def _faster(wanted: Statements, order: tuple[str, ...], rolled: Kernel) -> Kernel:
@@ -172,7 +193,7 @@ def _by_unit_vectors(
 
 def values_over_links(wanted: Statements, q: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The value of each statement, link by link on arrays; given are vectors by field name."""
-    wanted = _straight_line(wanted)
+    wanted = _written_form(wanted, tuple(given)) if is_traced(q, *given.values()) else _straight_line(wanted)
     return Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators)(q, given)
 
 

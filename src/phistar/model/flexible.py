@@ -203,9 +203,9 @@ class FlexibleInertia(Value):
         if self.shared_mass is not None:
             mass = np.diag(mass) + self.shared_mass
             first = np.einsum("ij,jap->ap", mass, self.places)
-            return first, np.einsum("ij,iap,jbq->apbq", mass, self.places, self.places)
+            return first, _without_roundoff(np.einsum("ij,iap,jbq->apbq", mass, self.places, self.places))
         first = np.einsum("j,jap->ap", mass, self.places)
-        return first, np.einsum("j,jap,jbq->apbq", mass, self.places, self.places)
+        return first, _without_roundoff(np.einsum("j,jap,jbq->apbq", mass, self.places, self.places))
 
     @property
     def has_quadratic_places(self) -> bool:
@@ -270,6 +270,12 @@ class FlexibleInertia(Value):
         masses = np.array(self.masses)
         masses[node] = masses[node] + inertia.transformed(pose).matrix
         return replace(self, masses=masses, modal_mass=None)
+
+
+def _without_roundoff(second: np.ndarray) -> np.ndarray:
+    """ΣmΦ⊗Φ with zeros where an entry is rounding beside the bound that Cauchy and Schwarz give it."""
+    size = np.sqrt(np.einsum("apap->ap", second))
+    return np.where(np.abs(second) > 1e-15 * size[:, :, None, None] * size, second, 0.0)
 
 
 def _echelon(matrix: np.ndarray) -> np.ndarray:

@@ -78,7 +78,7 @@ class LongRollout:
     def function(self, target: Target, lanes: int | None) -> Any:
         assert self.plan is not None
         model, lanes, plan = self.model, lanes or target.lanes, self.plan
-        links = rolled_links(model, (), plan.keeps_origins)
+        links = rolled_links(model, (), plan.keeps_origins, plan.is_decoupled)
         kinds, numbers = links.kinds, links.numbers
         steps = LinkSteps(plan, self.chosen, self.signature.controls or self.control is not None, tuple(self.acting))
         how = self.method, self.chosen.weights, self.signature.names, steps.forces, steps.acting

@@ -74,6 +74,10 @@ class Mechanism(ABC):
         """S(k), (…, w, r)."""
         raise refusal("S")
 
+    def basis(self, k: int, inverse: bool) -> np.ndarray:
+        """Ψ or Ψ⁻¹ of the rates of link k, (r, r)."""
+        raise refusal("other coordinates of their rates")
+
     # Memoryless functions
 
     @abstractmethod

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,14 +47,15 @@ class SingledLink:
     is_compound: bool
 
 
-def singled_links(model: Model, frames: tuple[str, ...]) -> list[SingledLink]:
+def singled_links(model: Model, frames: tuple[str, ...], decoupled: bool = False) -> list[SingledLink]:
     """Every link of a model with links of any width; `frames` are the task frames, told by their numbers."""
     at: dict[int, list[tuple[int, str]]] = {}
     for number, name in enumerate(frames):
         at.setdefault(model.frame(name).body, []).append((number, name))
     members, parents = links_of(model), link_parents(model)
     builds = [_build(model, k, bodies) for k, bodies in enumerate(members)]
-    return [_single_out(model, k, members, parents[k], at, builds) for k in range(len(builds))]
+    links = [_single_out(model, k, members, parents[k], at, builds) for k in range(len(builds))]
+    return [replace(x, make=partial(x.make, decoupled=True)) for x in links] if decoupled else links
 
 
 def _build(model: Model, k: int, bodies: tuple[int, ...]) -> bytes:
@@ -145,7 +147,7 @@ class _Local:
     named: tuple[str, ...]
     carriers: int
 
-    def mechanism(self, q: np.ndarray, constants: np.ndarray) -> Any:
+    def mechanism(self, q: np.ndarray, constants: np.ndarray, decoupled: bool = False) -> Any:
         """The mechanism at coordinates of the carriers and of the link itself, one after the other."""
         members = len(self.number) - self.carriers
         poses = constants[: POSE * members].reshape(members, POSE)
@@ -155,7 +157,7 @@ class _Local:
         still = np.zeros((self.carriers, INERTIA))
         links = replace(joint_links(tree, q), inertias=np.concatenate([still, inertias]))
         if self.model.embedding is None:
-            return bent_links(links)
+            return bent_links(links, decoupled)
         return self._embedding(tree, bent_links(links) if tree.is_flexible else RigidLinks(links))
 
     def _tree(self, poses: np.ndarray, places: np.ndarray) -> Model:

@@ -27,7 +27,8 @@ from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.two_velocities import TwoMotions, reference_acceleration, reference_force
 from phistar.backends.links.values import Links
-from phistar.model import FlexibleInertia, Model
+from phistar.model import Body, FlexibleInertia, Model
+from phistar.model.decoupled_modes import decoupled_modes
 from phistar.spatial import cross, force_transform, skew, times, transposed
 
 TERMS = 14  # of power series in |θ|²: exact to rounding up to half a turn, on traced scalars too
@@ -139,6 +140,7 @@ class WideLinks(Mechanism):
 
     plain: Links
     eta: tuple[np.ndarray | None, ...]
+    decoupled: bool = False  # whether rates are those of η′ = Ψ⁻¹η where a body has such modes
 
     @property
     def model(self) -> Model:
@@ -169,6 +171,21 @@ class WideLinks(Mechanism):
         """Ten of a rigid body; of one that bends the scale of its mass, one as it is modelled."""
         return parameter_count((self.model.bodies[k],))
 
+    def bent(self, k: int) -> FlexibleInertia:
+        """Body k, which bends, in the coordinates of its modes."""
+        own = self.model.bodies[k].flexible
+        assert own is not None
+        found = decoupled_modes(own) if self.decoupled else None
+        return own if found is None else found.body
+
+    def basis(self, k: int, inverse: bool) -> np.ndarray:
+        """Ψ or Ψ⁻¹ of a link's rates, (r, r): one on its joint's."""
+        body, nv = self.model.bodies[k], self.model.joints[k].nv
+        found, made = decoupled_modes(body.flexible) if body.flexible else None, np.eye(nv + body.modes)
+        if found is not None:
+            made[nv:, nv:] = found.inverse if inverse else found.basis
+        return made
+
     @cached_property
     def _cache(self) -> dict[tuple[int, int], Any]:
         return {}
@@ -176,9 +193,9 @@ class WideLinks(Mechanism):
     def node(self, k: int, j: int) -> Node:
         """Node j of body k."""
         if (k, j) not in self._cache:
-            body, eta = self.model.bodies[k].flexible, self.eta[k]
-            assert body is not None and eta is not None
-            self._cache[k, j] = node_at(body, j, eta)
+            eta = self.eta[k]
+            assert eta is not None
+            self._cache[k, j] = node_at(self.bent(k), j, eta)
         return self._cache[k, j]
 
     def motion_map(self, k: int, node: int) -> np.ndarray:
@@ -211,16 +228,15 @@ class WideLinks(Mechanism):
 
     def heavy(self, k: int) -> list[tuple[Node, np.ndarray]]:
         """The nodes of body k whose inertia is more than a point's, with it."""
-        body = self.model.bodies[k].flexible
-        assert body is not None
+        body = self.bent(k)
         return [(self.node(k, int(j)), body.masses[j]) for j in np.flatnonzero(~body.is_point)]
 
     def points(self, k: int) -> MassPoints:
         """The points of mass of body k."""
         if (k, -1) not in self._cache:
-            body, eta = self.model.bodies[k].flexible, self.eta[k]
-            assert body is not None and eta is not None
-            self._cache[k, -1] = points_at(body, eta)
+            eta = self.eta[k]
+            assert eta is not None
+            self._cache[k, -1] = points_at(self.bent(k), eta)
         return self._cache[k, -1]
 
     def mass(self, k: int) -> np.ndarray:
@@ -320,8 +336,11 @@ class WideLinks(Mechanism):
         return link.to_world_axes(turn, point, own)
 
 
-def mechanism_at(model: Model, q: Any, frames: tuple[str, ...] = ()) -> Mechanism:
-    """The links of a model at q (…, nq), floats or traced scalars: rigid ones, bodies that bend, or compound ones."""
+def mechanism_at(model: Model, q: Any, frames: tuple[str, ...] = (), decoupled: bool = False) -> Mechanism:
+    """The links of a model at q (…, nq), floats or traced scalars: rigid ones, bodies that bend, or compound ones;
+    `decoupled`: bodies that bend in coordinates in which few modes move their ends."""
+    if decoupled:
+        return bent_links(link.joint_links(model, q, frames), decoupled)
     if model.embedding is not None:
         return model.embedding.mechanism(q, frames)
     return tree_links(model, q, frames)
@@ -337,7 +356,13 @@ def wide_links(model: Model, q: Any, frames: tuple[str, ...] = ()) -> WideLinks:
     return bent_links(link.joint_links(model, q, frames))
 
 
-def bent_links(plain: Links) -> WideLinks:
+def bent_links(plain: Links, decoupled: bool = False) -> WideLinks:
     """The links that joints and placements give, with bodies that bend."""
     q = np.asarray(plain.q)
-    return WideLinks(plain, tuple(q[..., body.mode_q_slice] if body.modes else None for body in plain.model.bodies))
+
+    def coordinates(body: Body) -> np.ndarray | None:
+        found = decoupled_modes(body.flexible) if decoupled and body.flexible else None
+        own = q[..., body.mode_q_slice] if body.modes else None
+        return own if own is None or found is None else times(found.inverse, own)
+
+    return WideLinks(plain, tuple(map(coordinates, plain.model.bodies)), decoupled)

@@ -27,9 +27,10 @@ ARTICULATED, COMPOSITE, AS_WRITTEN = "articulated bodies", "composite bodies and
 JOSEPH = "as written, with Joseph's update"
 FACTORED = "articulated bodies, D in two stages"
 APART = "articulated bodies, P⁺ moved part by part"
+DECOUPLED = "articulated bodies, D in two stages, few modes at the ends"
 """Forms a statement can be compiled in: simplified with or without the innovations factorization, or not at all, and
 then with the update of P⁺ as a sum of positive terms too (R87 eq. 51); of links of any width, with D⁻¹ solved for, and
-with φP⁺φ* as φPφ* − (φG)(φU)* too."""
+with φP⁺φ* as φPφ* − (φG)(φU)* too, or in coordinates of the modes in which few of them move the ends of a body."""
 Made = TypeVar("Made")
 FILE = Path(__file__).with_name("derivations.json")
 SOURCES = ("identities", "operators", "sweeps", "backends/pairwise/programs.py")

@@ -13,6 +13,7 @@ from phistar.backends.programs.derivations import (
     ARTICULATED,
     AS_WRITTEN,
     COMPOSITE,
+    DECOUPLED,
     FACTORED,
     JOSEPH,
     Nodes,
@@ -20,11 +21,13 @@ from phistar.backends.programs.derivations import (
 )
 from phistar.identities.inverses import inverses
 from phistar.identities.law import Setting
+from phistar.operators.meanings import DIAGONALS, GIVEN
 from phistar.operators.nodes import Inverse
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.factored_inverses import factored_inverses, updates_apart
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import lower_all
+from phistar.sweeps.rate_coordinates import in_rate_coordinates
 from phistar.sweeps.search import cheapest, forms_worth_counting
 
 
@@ -36,6 +39,9 @@ def derived_program(
     if form in (FACTORED, APART):
         solved = factored_inverses(derived_program(nodes, symbols, setting, matrix, ARTICULATED))
         return solved if form == FACTORED else updates_apart(solved)
+    if form == DECOUPLED:
+        solved = derived_program(nodes, symbols, setting, matrix, FACTORED)
+        return in_rate_coordinates(solved, _vector_spaces(solved, nodes, symbols))
     if form in (AS_WRITTEN, JOSEPH):
         return lower_all(dict(nodes), matrix, form == JOSEPH)
     if any(taken):
@@ -46,6 +52,13 @@ def derived_program(
         return replace(program, inputs=derived_program(nodes, symbols, setting, matrix, form).inputs)
     innovations = form == ARTICULATED
     return lower_all({name: cheapest(n, symbols, setting, matrix, innovations).result for name, n in nodes}, matrix)
+
+
+def _vector_spaces(program: Program, nodes: Nodes, symbols: Symbols) -> dict[str, str]:
+    """The spaces of the vectors that a program takes and makes, by their fields; none of diagonals of operators."""
+    named = {field: getattr(symbols, name).codomain for name, field in GIVEN.items() if name not in DIAGONALS}
+    named |= {name: dict(nodes)[public].codomain for public, name in program.results}
+    return {name: space.name for name, space in named.items() if space is not None} | dict(program.operands)
 
 
 def forms_offered(nodes: Nodes, symbols: Symbols, setting: Setting, matrix: bool) -> tuple[tuple[str, Taken], ...]:

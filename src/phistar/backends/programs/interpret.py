@@ -358,6 +358,8 @@ class _Machine(BlockDomain):
                 return None if self.parents[k] < 0 else np.eye(self.sizes("joints")[k])
             case "I" | "unit":  # of the links, of the joints
                 return np.eye(self.links.width(k) if name == "I" else self.sizes("joints")[k])
+            case "Ψ" | "Ψ⁻¹":
+                return self.links.basis(k, inverse=name != "Ψ")
             case "Pi_f" | "Pi_b":
                 kept = self.parents[k] < 0 if name == "Pi_f" else not self.children[k]
                 return np.eye(self.links.width(k)) if kept else None

@@ -25,6 +25,7 @@ from phistar.operators.spaces import RANKS
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import GIVEN, lower_poses
+from phistar.sweeps.rate_coordinates import has_rate_coordinates
 
 BLOCKS: Literal["blocks"] = "blocks"
 Wanted = bool | Literal["blocks"]
@@ -85,7 +86,8 @@ class Evaluation:
         batch = _batch(
             [q.shape[:-1], *(x.shape[:-2] for name, x in arrays.items() if name not in self.program.columns)]
         )
-        outputs = run(self.program, mechanism_at(model, q, self.frames), arrays, self.operators)
+        links = mechanism_at(model, q, self.frames, has_rate_coordinates(self.program))
+        outputs = run(self.program, links, arrays, self.operators)
         whole = {name: np.broadcast_to(x, (*batch, *x.shape[-2:])) for name, x in outputs.items()}
         names = self.program.result_names
         return {public: np.array(self._in_public_shape(public, whole[name])) for public, name in names.items()}

@@ -15,8 +15,9 @@ from phistar.backends.programs.body_axes import AXES, LIFT
 from phistar.model import Model
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Statement, Term
+from phistar.sweeps.rate_coordinates import has_rate_coordinates
 
-_DATA = ("H", "M", "A", "S", "N", "I", "unit", "BUB*")
+_DATA = ("H", "M", "A", "S", "N", "I", "unit", "BUB*", "Ψ", "Ψ⁻¹")
 
 
 _FROM_PARENT = ir.FromParent | ir.CongruentParent | ir.BackFromParent | ir.BackCongruentParent
@@ -292,6 +293,11 @@ class Plan:
     def keeps_origins(self) -> bool:
         """Whether the link origins matter."""
         return bool({"links", "parameters"} & {*self.outputs.values()} or "links" in self.inputs_by_link.values())
+
+    @cached_property
+    def is_decoupled(self) -> bool:
+        """Whether links are in coordinates in which few modes move the ends of bodies that bend."""
+        return has_rate_coordinates(self.program)
 
     @cached_property
     def in_body_axes(self) -> bool:

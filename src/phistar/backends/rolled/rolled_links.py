@@ -49,18 +49,21 @@ class RolledLinks:
         return np.concatenate([np.zeros(0), *rows, np.zeros(1)]), ends[:-1]
 
 
-def rolled_links(model: Model, frames: tuple[str, ...], keep_origins: bool = False) -> RolledLinks:
-    """The links of a model with some task frames; `keep_origins`: about the bodies' own origins."""
+def rolled_links(
+    model: Model, frames: tuple[str, ...], keep_origins: bool = False, decoupled: bool = False
+) -> RolledLinks:
+    """The links of a model with some task frames; `keep_origins`: about the bodies' own origins; `decoupled`: bodies
+    that bend in coordinates in which few modes move their ends."""
     if has_wide_links(model):
-        return built_links(model, frames)
+        return built_links(model, frames, decoupled)
     placed = link_frames(model, keep_origins)
     coordinates = [range(joint.q_slice.start, joint.q_slice.stop) for joint in model.joints]
     return RolledLinks(model, *kinds_of(model, placed), coordinates, placed)
 
 
-def built_links(model: Model, frames: tuple[str, ...]) -> RolledLinks:
+def built_links(model: Model, frames: tuple[str, ...], decoupled: bool = False) -> RolledLinks:
     """The links of a model, of whatever width, told apart by how they are built."""
-    links = tuple(singled_links(model, frames))
+    links = tuple(singled_links(model, frames, decoupled))
     kinds, numbers = group_by_kind(links)
     return RolledLinks(model, kinds, numbers, [link.coordinates for link in links], singled=links)
 

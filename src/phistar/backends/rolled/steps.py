@@ -361,6 +361,8 @@ class StepTracer(BlockDomain):
                 return None if self.kind.is_root else np.eye(self.nv)
             case "I" | "unit":
                 return np.eye(self.width if name == "I" else self.nv)
+            case "Ψ" | "Ψ⁻¹":
+                return self.link.basis(self.at, inverse=name != "Ψ")
             case "BUB*" if self.kind.frames is None:
                 return self.record.array("task", name, (6, 6))
             case "M" if (given := self.field(MOVED)) is not None:
@@ -368,22 +370,12 @@ class StepTracer(BlockDomain):
         return self.keep(name, lambda: self._block(name)) if self.kind.keeps else self._block(name)
 
     def _block(self, name: str) -> Block:
-        match name:
-            case "H":
-                return transpose_block(self.link.subspace(self.at))
-            case "M":
-                return self.link.mass(self.at)
-            case "A":
-                return self.link.armature(self.at)
-            case "S":
-                return self.link.rotor(self.at)
-            case "BUB*":
-                return self._squares()
-        raise NotImplementedError(name)
-
-    def _squares(self) -> Block:
-        own = [self.link.from_frame(frame, self.place(), np.eye(6)) for _, frame in self.kind.frames or ()]
-        return block_total([(1.0, np.matmul(x, transpose_block(x))) for x in own])
+        if name == "H":
+            return transpose_block(self.link.subspace(self.at))
+        if name == "BUB*":
+            own = [self.link.from_frame(frame, self.place(), np.eye(6)) for _, frame in self.kind.frames or ()]
+            return block_total([(1.0, np.matmul(x, transpose_block(x))) for x in own])
+        return {"M": self.link.mass, "A": self.link.armature, "S": self.link.rotor}[name](self.at)
 
     def keep(self, name: str, make: Callable[[], Block]) -> Block:
         """A block that is made in the first sweep that asks for it."""
