@@ -184,7 +184,10 @@ def _joint_prescription(model: Model, joint: Joint, given: Any) -> tuple[np.ndar
 def _close_loops(model: Model, q: Any, v: Any, free: np.ndarray, is_told: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """θ̈ that keeps every loop closed, and A*λ: (Aℳ_f⁻¹A*)λ = Aθ̈ + Ȧθ̇, where prescribed rates yield to nothing."""
     if is_traced(np.asarray(q), np.asarray(free)):
-        raise ModelError(f"{model.name} has loops, whose rank under a prescription depends on values: no kernel.")
+        raise ModelError(
+            f"{model.name} has loops, whose rank under a prescription depends on values: no kernel. Take independent "
+            "rates, model.embedded(), any of which may be prescribed."
+        )
     tree, ends = model.tree, loop_frames(model)
     q, v = model.checked_q(q), model.checked(v, model.nv, "v")
     rows = closure_jacobian(model, q)

@@ -113,3 +113,24 @@ def test_a_loop_through_too_many_joints_is_refused_by_name():
     zero = np.zeros(TRACED + 2)
     with pytest.raises(ps.StatementError, match=rf"shut of ring goes through {TRACED + 2} joints.*model\.tree"):
         ps.forward_dynamics_derivatives(builder.build(), zero, zero, zero)
+
+
+def test_joints_that_move_no_mass_are_told_by_name_and_independent_rates_need_none():
+    hinge, rod = ps.Revolute(axis=(0, 0, 1)), ps.Inertia(1.0, (0.2, 0, 0), 0.1 * np.eye(3))
+    nothing = ps.Inertia(0.0, (0, 0, 0), np.zeros((3, 3)))
+    b = ps.ModelBuilder("linkage")
+    b.body("crank", joint=hinge, inertia=rod)
+    b.body("coupler", "crank", hinge, ps.Pose(xyz=(0.5, 0, 0)), nothing)
+    b.body("rocker", joint=hinge, placement=ps.Pose(xyz=(1.1, 0, 0)), inertia=rod)
+    b.frame("end", "coupler", ps.Pose(xyz=(1.0, 0, 0)))
+    b.frame("pin", "rocker", ps.Pose(xyz=(0.9, 0, 0)))
+    b.loop("closure", "end", "pin", hinge)
+    model = b.build(strict=False)
+    q, zero = ps.assemble(model, [0.7, 0.1, 1.0]), np.zeros(3)
+    for function in (ps.forward_dynamics, ps.forward_dynamics_derivatives, ps.constraint_forces):
+        with pytest.raises(ps.ModelError, match="Joint 'coupler' has no inertia behind it"):
+            function(model, q, zero, zero)
+    with pytest.raises(ps.ModelError, match="Joint 'coupler' has no inertia behind it"):
+        ps.forward_dynamics(model.tree, q, zero, zero)
+    alone = model.embedded(independent=["crank"], q=q)
+    assert np.isfinite(ps.forward_dynamics(alone, q, [0.0], [1.0])).all()

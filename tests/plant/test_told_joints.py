@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from tests.loops.mechanisms import four_bar
 from tests.trees import relative
 
 STEP = 1e-3
@@ -73,3 +74,25 @@ def test_what_contradicts_itself_is_told():
     floating.add_body("ball", ps.Sphere(0.1), inertia=1.0)
     with pytest.raises(ps.ModelError, match="quaternions"):
         floating.actuate("ball", "locked", ["ball"])
+
+
+def test_joints_that_are_told_to_contradict_each_other_are_refused_by_name():
+    linkage = four_bar((0.5, 1.0, 0.9, 1.1))
+    first, _, last = (joint.name for joint in linkage.joints)
+    plant = ps.Plant()
+    plant.add(linkage, "bars", q=ps.assemble(linkage, [0.7, 0.1, 1.0]))
+    with pytest.raises(
+        ps.InfeasibleError, match=f"2 rates that are told to 'bars/{first}', 'bars/{last}', loops leave 1"
+    ):
+        plant.actuate("bars", "prescribed", [first, last])
+    plant.actuate("bars", "prescribed", [first])
+    with pytest.raises(ps.ModelError, match=f"'bars/{first}' is driven in two ways, prescribed and locked"):
+        plant.actuate("bars", "locked", [first])
+    with pytest.raises(ps.InfeasibleError, match="loops leave 0 independent beside the joints that are locked"):
+        plant.actuate("bars", "locked", [last])
+    after = plant.step(plant.state(), [0.5], STEP)
+    assert abs(after.v[0] - 0.5 * STEP) < 1e-3 * STEP
+    still = ps.Plant()
+    still.add(linkage, "bars", q=ps.assemble(linkage, [0.7, 0.1, 1.0]))
+    still.actuate("bars", "locked", [first, last])  # which agree
+    assert np.abs(still.step(still.state(), h=STEP).v).max() < 1e-5

@@ -25,6 +25,7 @@ from phistar.loops.effective import generalized_inverse
 from phistar.loops.equations import equations, frame_acceleration
 from phistar.loops.forward import solved_motion
 from phistar.model import Model, Revolute
+from phistar.model.check import explain_division
 from phistar.model.parts import Body, CoupledJoints, Frame, Joint, Loop
 from phistar.recording import record
 from phistar.spatial.inertia import MASSLESS
@@ -50,7 +51,10 @@ def closed_derivatives(
     mass, rows = upper[..., 2 * nv :], lower[..., 2 * nv :]
     sides = np.concatenate([-upper[..., : 2 * nv], np.broadcast_to(np.eye(nv), mass.shape)], axis=-1)
     falling = np.concatenate([lower[..., : 2 * nv], np.zeros((*lower.shape[:-1], nv))], axis=-1)
-    cut = np.linalg.solve(mass, sides)  # as though the loops were cut
+    try:
+        cut = np.linalg.solve(mass, sides)  # as though the loops were cut
+    except np.linalg.LinAlgError as error:
+        raise explain_division(model, error) from None
     across = np.linalg.solve(mass, np.swapaxes(rows, -1, -2))
     inverse = generalized_inverse(made.matrix, made.scale)
     found = cut - across @ (inverse @ (rows @ cut + falling))

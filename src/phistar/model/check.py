@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.errors import StatementError
+from phistar.errors import ModelError, StatementError
 from phistar.model.model import Model
 from phistar.model.parts import Body
 from phistar.spatial import force_transform, times
@@ -40,6 +40,18 @@ def unmovable_joints(model: Model) -> list[str]:
             if parent >= 0:
                 articulated[parent] += phi[k] @ (p - ph @ inverse @ ph.T) @ phi[k].T
     return sentences[::-1]
+
+
+def explain_division(model: Model, error: Exception) -> Exception:
+    """Return the error that names the joints that move no mass, where what they push was divided by; else the error."""
+    found = unmovable_joints(model.tree)
+    if not found:
+        return error
+    count = "" if len(found) == 1 else f" ({len(found)} joints of {model.name} are so; model.warnings names them.)"
+    advice = (
+        " What loops move together needs one inertia in independent rates: model.embedded()." if model.loops else ""
+    )
+    return ModelError(found[0] + count + advice)
 
 
 def _transforms(model: Model, q: np.ndarray) -> np.ndarray:

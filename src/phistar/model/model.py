@@ -321,7 +321,10 @@ class Model(Value):
         part of the model's content."""
         store = self.__dict__.setdefault("_kernels", {})
         if key not in store:
-            store[key] = make()
+            try:
+                store[key] = make()
+            except ZeroDivisionError as error:
+                raise import_module("phistar.model.check").explain_division(self, error) from None
         return store[key]
 
     # Changed copies

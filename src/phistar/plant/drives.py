@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.linalg import null_space
 
-from phistar.errors import ModelError, PhistarError
+from phistar.errors import InfeasibleError, ModelError, PhistarError
+from phistar.loops.feasible_rates import closure_jacobian
 from phistar.model.names import unknown
 from phistar.model.parts import CoupledJoints, Joint
 from phistar.plant.actuators import AT_ONCE, TOLD, Actuator, Kind
@@ -16,6 +18,8 @@ from phistar.plant.members import starting_state
 
 if TYPE_CHECKING:
     from phistar.plant.plant import Plant
+
+INDEPENDENT = 1e-8  # of motions that loops leave, of unit size: below it, a rate follows others
 
 
 def actuators_of(plant: Plant, robot: str, kind: Kind, given: dict[str, Any]) -> Iterable[Actuator]:
@@ -67,6 +71,33 @@ def _prescribed_joints(
         gains = 0.0, float(inertia[rate]) / AT_ONCE, np.inf
         yield Actuator(name, kind, joint.name, rate, joint.q_slice.start + k, *gains, given["gear"],
                        given["command_range"], given["delay"])  # fmt: skip
+
+
+def without_contradictions(plant: Plant, actuators: tuple[Actuator, ...]) -> tuple[Actuator, ...]:
+    """The actuators, where no joint is told to move in two ways, by itself or through a loop."""
+    told = {each.rate: each for each in actuators if each.kind in TOLD}
+    for each in actuators:
+        if each.rate in told and each is not told[each.rate]:
+            kinds = f"{each.kind} and {told[each.rate].kind}"
+            raise ModelError(
+                f"The joint '{each.joint}' is driven in two ways, {kinds}; one that moves as told has one."
+            )
+    still, moved = ([x.rate for x in told.values() if (x.kind == "locked") == locked] for locked in (True, False))
+    if moved and plant.model.loops:
+        free = null_space(closure_jacobian(plant.model, starting_state(plant)[0]))
+        left = _rank(free[[*still, *moved]]) - _rank(free[still])
+        if left < len(moved):
+            names = ", ".join(repr(told[rate].joint) for rate in moved)
+            raise InfeasibleError(
+                f"Of the {len(moved)} rates that are told to {names}, loops leave {left} independent"
+                f"{' beside the joints that are locked' if still else ''}: what one is told contradicts the others. "
+                "Leave a joint of the loop free."
+            )
+    return actuators
+
+
+def _rank(matrix: np.ndarray) -> int:
+    return int(np.linalg.matrix_rank(matrix, tol=INDEPENDENT)) if matrix.size else 0
 
 
 def actuate(

@@ -21,7 +21,7 @@ from phistar.model.names import unknown
 from phistar.plant.actuators import Actuator, Kind, entries_of
 from phistar.plant.collision_groups import WORLD, Masks, Meeting, check_rule, convex, stated_laws
 from phistar.plant.contact_forces import contact_torques
-from phistar.plant.drives import actuate, actuators_of
+from phistar.plant.drives import actuate, actuators_of, without_contradictions
 from phistar.plant.engine import System
 from phistar.plant.fields import Field, add_field
 from phistar.plant.ignored_pairs import ignore_overlaps, read_srdf
@@ -238,7 +238,7 @@ class Plant:
     def actuators(self) -> tuple[Actuator, ...]:
         """Actuators in the order of the commands."""
         own = (actuator for drive in self.drives for actuator in actuators_of(self, *drive))
-        return (*self.motors, *own, *self.pulls)
+        return without_contradictions(self, (*self.motors, *own, *self.pulls))
 
     @property
     def nu(self) -> int:

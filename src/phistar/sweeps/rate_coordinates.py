@@ -46,7 +46,7 @@ def in_rate_coordinates(program: Program, spaces: Mapping[str, str]) -> Program:
         first = [
             Statement(x + CHANGED, Times(_VECTORS[waiting.pop(x) or ""][0], Field(x))) for x in [*waiting] if x in read
         ]
-        changed = [replace(s, term=_renamed(s.term, given)) for s in sweep.statements]
+        changed = [replace(s, term=_rename(s.term, given)) for s in sweep.statements]
         last = [
             Statement(s.target + CHANGED, Times(_VECTORS[made[s.target] or ""][1], Field(s.target)))
             for s in sweep.statements
@@ -80,7 +80,7 @@ def _is_local(term: Term, vectors: set[str]) -> bool:
     return (isinstance(term, Field) or not own & vectors) and all(_is_local(x, vectors) for x in parts)
 
 
-def _renamed(term: Term, given: Mapping[str, object]) -> Term:
+def _rename(term: Term, given: Mapping[str, object]) -> Term:
     if isinstance(term, Field):
         return Field(term.name + CHANGED) if term.name in given else term
-    return rebuild(term, lambda part: _renamed(part, given))
+    return rebuild(term, lambda part: _rename(part, given))
