@@ -33,7 +33,7 @@ def decoupled_modes(body: FlexibleInertia) -> DecoupledModes | None:
     every mode moves the ends in a way of its own."""
     if body.has_quadratic_places or not body.is_point.any():
         return None
-    ends = sorted({*np.flatnonzero(~body.is_point).tolist(), *(node for _, node in body.ends)})
+    ends = sorted({*np.flatnonzero(~body.is_point).tolist(), *dict(body.ends).values()})
     moved = np.concatenate([body.rotations[ends], body.modes[ends]], axis=1).reshape(-1, body.count)
     moved = np.where(np.abs(moved) > ROUNDED * np.abs(moved).max(initial=0.0), moved, 0.0)
     mass = _constant_mass(body)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,8 +53,7 @@ def singled_links(model: Model, frames: tuple[str, ...], decoupled: bool = False
         at.setdefault(model.frame(name).body, []).append((number, name))
     members, parents = links_of(model), link_parents(model)
     builds = [_build(model, k, bodies) for k, bodies in enumerate(members)]
-    links = [_single_out(model, k, members, parents[k], at, builds) for k in range(len(builds))]
-    return [replace(x, make=partial(x.make, decoupled=True)) for x in links] if decoupled else links
+    return [_single_out(model, k, members, parents[k], at, builds, decoupled) for k in range(len(builds))]
 
 
 def _build(model: Model, k: int, bodies: tuple[int, ...]) -> bytes:
@@ -79,6 +77,7 @@ def _single_out(
     parent: int,
     at: dict[int, list[tuple[int, str]]],
     builds: list[bytes],
+    decoupled: bool,
 ) -> SingledLink:
     members, carriers = links[k], links[parent] if parent >= 0 else ()
     number = {body: i for i, body in enumerate((*carriers, *members))}
@@ -101,7 +100,7 @@ def _single_out(
     above = builds[parent] if parent >= 0 else None
     told = [i for i, _ in tasks], len(named)
     key = digest(builds[k], above, own, [x or None for x in bent[0]], bent[1], joined, at_frames, chosen, told)
-    local = _Local(model, k, number, tuple(loops), tuple(named), len(carriers))
+    local = _Local(model, k, number, tuple(loops), tuple(named), len(carriers), decoupled)
     return SingledLink(
         local.mechanism,
         1 if parent >= 0 else 0,
@@ -146,8 +145,9 @@ class _Local:
     loops: tuple[Any, ...]
     named: tuple[str, ...]
     carriers: int
+    decoupled: bool
 
-    def mechanism(self, q: np.ndarray, constants: np.ndarray, decoupled: bool = False) -> Any:
+    def mechanism(self, q: np.ndarray, constants: np.ndarray) -> Any:
         """The mechanism at coordinates of the carriers and of the link itself, one after the other."""
         members = len(self.number) - self.carriers
         poses = constants[: POSE * members].reshape(members, POSE)
@@ -157,7 +157,7 @@ class _Local:
         still = np.zeros((self.carriers, INERTIA))
         links = replace(joint_links(tree, q), inertias=np.concatenate([still, inertias]))
         if self.model.embedding is None:
-            return bent_links(links, decoupled)
+            return bent_links(links, self.decoupled)
         return self._embedding(tree, bent_links(links) if tree.is_flexible else RigidLinks(links))
 
     def _tree(self, poses: np.ndarray, places: np.ndarray) -> Model:
