@@ -53,7 +53,7 @@ assert len(found) == 3
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [FIRST_CALLS, NESTED], ids=["first calls", "nested statements"])
 def test_a_thread_with_64_kb_of_stack_compiles_and_answers(program):
     done = subprocess.run(

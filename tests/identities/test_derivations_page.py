@@ -27,6 +27,7 @@ def pages(tmp_path_factory):
     return {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", TARGETS)
 def test_every_target_is_derived_on_the_page(name, pages, generator):
     """The statement, each step's law, the form it ends in, a recursion and its cost as a polynomial."""

@@ -82,6 +82,7 @@ def compared(law, made, seed, axes=False):
 CASES = [(flexible_tree, seed) for seed in range(TREES)] + [(compound_tree, 0)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_a_law_of_six_wide_links_is_one_of_any_width(law):
     gaps = [gap for made, seed in CASES if (gap := compared(law, made, seed)) is not None]

@@ -94,6 +94,7 @@ np.testing.assert_allclose(f(np.stack([x] * 19)), [long(x)] * 19, rtol=1e-13)
 """
 
 
+@pytest.mark.slow
 def test_compiling_thousands_of_parts_takes_little_of_the_stack():
     done = subprocess.run([sys.executable, "-c", MANY_PARTS], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
