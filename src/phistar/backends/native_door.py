@@ -269,9 +269,8 @@ def _entry(
 
     def source() -> Source:
         layout = Layout(dict(columns), wholes, None if lengths is None else dict(lengths), calls=True)
-        trees = {function.__name__: tree_of(function) for function in functions}
-        used, main = arrays_used(trees[functions[-1].__name__], trees), functions[-1].__name__
-        made = loops_module(functions, dict(constants), layout)
+        made, main = loops_module(functions, dict(constants), layout), functions[-1].__name__
+        used = [str(array.name) for array in made.functions[-1].parameters]
         if lanes:
             memory = LaneMemory.of(made, dict(columns), plain, outside)
             made = widen(made, lanes, memory)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from phistar.backends.code.native import Arrays
+from phistar.backends.code.native import Arrays, wide_range
 from phistar.constraints.columns import AT, BLOCK, BLOCKS, FULL, ROOM_BLOCKS, SIZE
 
 
@@ -26,9 +26,9 @@ def factors(m: Arrays, at: int, n: int) -> None:
             above, factor = at + i * n, m.blocks[row + i] * inverse
             m.blocks[above + k] = factor
             if factor != 0.0:
-                for j in range(i + 1):
+                for j in wide_range(i + 1):
                     m.blocks[above + j] -= factor * m.blocks[row + j]
-        for i in range(k):
+        for i in wide_range(k):
             m.blocks[row + i] *= inverse
 
 
@@ -38,14 +38,14 @@ def divide_by_factors(m: Arrays, node: int) -> None:
     for back in range(n):
         i = n - 1 - back
         known = m.side[at + i]
-        for j in range(i):
+        for j in wide_range(i):
             m.side[at + j] -= m.roots[block + i * n + j] * known
-    for i in range(n):
+    for i in wide_range(n):
         scale = m.roots[block + i * (n + 1)]
         m.side[at + i] *= scale * scale
     for i in range(n):
         known = m.side[at + i]
-        for j in range(i + 1, n):
+        for j in wide_range(i + 1, n):
             m.side[at + j] -= m.roots[block + i * n + j] * known
 
 
@@ -57,11 +57,11 @@ def divide_block(m: Arrays, at: int, rows: int, pivot: int, n: int) -> None:
         for j in range(k):
             factor = m.blocks[pivot + k * n + j]
             if factor != 0.0:
-                for i in range(rows):
+                for i in wide_range(rows):
                     m.blocks[at + j * rows + i] -= factor * m.blocks[row + i]
     for k in range(n):
         scale = m.blocks[pivot + k * (n + 1)]
-        for i in range(rows):
+        for i in wide_range(rows):
             m.blocks[at + k * rows + i] *= scale
 
 
@@ -70,7 +70,7 @@ def subtract_product(m: Arrays, at: int, left: int, right: int, rows: int, colum
     for j in range(columns):
         for k in range(n):
             factor = m.blocks[right + k * columns + j]
-            for i in range(rows):
+            for i in wide_range(rows):
                 m.blocks[at + j * rows + i] -= factor * m.blocks[left + k * rows + i]
 
 
@@ -185,9 +185,9 @@ def substitute_pivot(m: Arrays, node: int, pivot: int) -> None:
     for back in range(n):
         i = n - 1 - back
         known = m.side[at + i]
-        for j in range(i):
+        for j in wide_range(i):
             m.side[at + j] -= m.blocks[pivot + i * n + j] * known
-    for i in range(n):
+    for i in wide_range(n):
         m.side[at + i] *= m.blocks[pivot + i * (n + 1)]
 
 
@@ -195,7 +195,7 @@ def substitute_below(m: Arrays, n: int, at: int, other: int, block: int) -> None
     rows, to = m.nodes[other, SIZE], m.nodes[other, AT]
     for j in range(n):
         known = m.side[at + j]
-        for i in range(rows):
+        for i in wide_range(rows):
             m.side[to + i] -= m.blocks[block + j * rows + i] * known
 
 
@@ -209,20 +209,20 @@ def gather_above(m: Arrays, n: int, at: int, other: int, block: int) -> None:
     rows, to = m.nodes[other, SIZE], m.nodes[other, AT]
     for j in range(n):
         total = 0.0
-        for i in range(rows):
+        for i in wide_range(rows):
             total += m.blocks[block + j * rows + i] * m.side[to + i]
         m.side[at + j] -= total
 
 
 def substitute_back(m: Arrays, node: int, pivot: int, first: int, last: int) -> None:
     n, at = m.nodes[node, SIZE], m.nodes[node, AT]
-    for x in range(first, last):
+    for x in wide_range(first, last):
         gather_above(m, n, at, m.members[m.lower[x]], m.lower_at[x])
-    for i in range(n):
+    for i in wide_range(n):
         m.side[at + i] *= m.blocks[pivot + i * (n + 1)]
     for i in range(n):
         known = m.side[at + i]
-        for j in range(i + 1, n):
+        for j in wide_range(i + 1, n):
             m.side[at + j] -= m.blocks[pivot + i * n + j] * known
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phistar.backends.code.native import Arrays
+from phistar.backends.code.native import Arrays, wide_range
 from phistar.constraints.columns import (
     AT,
     JAC_A,
@@ -29,7 +29,7 @@ def add_rates(m: Arrays, c: int, to: int, jac: int, node: int, rows: int) -> Non
     n, at = m.nodes[node, SIZE], m.nodes[node, AT]
     for row in range(rows):
         total = 0.0
-        for j in range(n):
+        for j in wide_range(n):
             total += m.jacobian[jac + row * n + j] * m.given[at + j]
         m.contacts[c, to + row] += total
 
@@ -51,10 +51,10 @@ def row_rate(m: Arrays, r: int) -> float:
         return m.rows[r, SIGN] * m.given[m.nodes[a, AT] + rate]
     total = 0.0
     if a >= 0:
-        for j in range(m.nodes[a, SIZE]):
+        for j in wide_range(m.nodes[a, SIZE]):
             total += m.row_jacobian[m.row_wholes[r, ROW_JAC_A] + j] * m.given[m.nodes[a, AT] + j]
     if b >= 0:
-        for j in range(m.nodes[b, SIZE]):
+        for j in wide_range(m.nodes[b, SIZE]):
             total += m.row_jacobian[m.row_wholes[r, ROW_JAC_B] + j] * m.given[m.nodes[b, AT] + j]
     return total
 

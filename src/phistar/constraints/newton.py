@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from phistar.backends.code.native import Arrays
+from phistar.backends.code.native import Arrays, wide_range
 from phistar.constraints.blocks import eliminate, factorize, substitute
 from phistar.constraints.columns import (
     AT,
@@ -55,14 +55,14 @@ ROUNDED = 1e-5  # of a momentum: impulses below CONVERGED of it are lost in its 
 def push_node(m: Arrays, jac: int, node: int, x: float, y: float, z: float) -> None:
     """`pushed` of a node gains a contact's J*λ."""
     n, at = m.nodes[node, SIZE], m.nodes[node, AT]
-    for j in range(n):
+    for j in wide_range(n):
         m.pushed[at + j] += m.jacobian[jac + j] * x + m.jacobian[jac + n + j] * y + m.jacobian[jac + 2 * n + j] * z
 
 
 def turn_node(m: Arrays, c: int, jac: int, node: int) -> None:
     """`pushed` of a node gains what a contact's patch turns it by."""
     n, at = m.nodes[node, SIZE], m.nodes[node, AT]
-    for j in range(n):
+    for j in wide_range(n):
         m.pushed[at + j] += m.jacobian[jac + 3 * n + j] * m.contacts[c, IMPULSE + 3]
 
 
@@ -74,10 +74,10 @@ def push_row(m: Arrays, r: int) -> None:
         m.pushed[m.nodes[a, AT] + rate] += m.rows[r, SIGN] * impulse
         return
     if a >= 0:
-        for j in range(m.nodes[a, SIZE]):
+        for j in wide_range(m.nodes[a, SIZE]):
             m.pushed[m.nodes[a, AT] + j] += m.row_jacobian[m.row_wholes[r, ROW_JAC_A] + j] * impulse
     if b >= 0:
-        for j in range(m.nodes[b, SIZE]):
+        for j in wide_range(m.nodes[b, SIZE]):
             m.pushed[m.nodes[b, AT] + j] += m.row_jacobian[m.row_wholes[r, ROW_JAC_B] + j] * impulse
 
 
@@ -101,14 +101,14 @@ def clear_pushed(m: Arrays, node: int) -> None:
 def node_gradient(m: Arrays, node: int) -> float:
     """A(v − v*) − J*λ of a node in `side` and `slope`; the sum of its squares over A(i,i)."""
     n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
-    for j in range(n):
+    for j in wide_range(n):
         m.side[at + j] = -m.pushed[at + j]
     for l in range(n):
         change = m.v[at + l] - m.free[at + l]
-        for j in range(n):
+        for j in wide_range(n):
             m.side[at + j] += m.mass[block + l * n + j] * change
     missed = 0.0
-    for j in range(n):
+    for j in wide_range(n):
         rest = m.side[at + j]
         missed += rest * rest / m.mass[block + j * n + j]
         m.slope[at + j] = rest
@@ -119,7 +119,7 @@ def node_scale(m: Arrays, node: int) -> float:
     """The same sum of A(v − v*) and of J*λ, and of the digits that they may lose."""
     n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
     size = 0.0
-    for j in range(n):
+    for j in wide_range(n):
         scale, total = m.mass[block + j * n + j], m.side[at + j] + m.pushed[at + j]
         digits = ROUNDED * scale * (abs(m.v[at + j]) + abs(m.free[at + j]))
         size += (digits * digits + total * total + m.pushed[at + j] * m.pushed[at + j]) / scale
@@ -149,13 +149,13 @@ def add_product(m: Arrays, at: int, left: int, rows: int, right: int, columns: i
         s, t, u = m.jacobian[left + i], m.jacobian[left + rows + i], m.jacobian[left + 2 * rows + i]
         x, y, z = a * s + b * t, b * s + d * t, e * u
         if x != 0.0 or y != 0.0 or z != 0.0:  # a rate that moves the body
-            for j in range(columns):
+            for j in wide_range(columns):
                 across = x * m.jacobian[right + j] + y * m.jacobian[right + columns + j]
                 m.blocks[at + i * columns + j] += across + z * m.jacobian[right + 2 * columns + j]
     if m.contacts[c, PATCH] > 0.0 and m.contacts[c, HESSIAN + 4] > 0.0:
         for i in range(rows):
             x = m.contacts[c, HESSIAN + 4] * m.jacobian[left + 3 * rows + i]
-            for j in range(columns):
+            for j in wide_range(columns):
                 m.blocks[at + i * columns + j] += x * m.jacobian[right + 3 * columns + j]
 
 
@@ -167,13 +167,13 @@ def add_square(m: Arrays, at: int, left: int, n: int, c: int) -> None:
         s, t, u = m.jacobian[left + i], m.jacobian[left + n + i], m.jacobian[left + 2 * n + i]
         x, y, z = a * s + b * t, b * s + d * t, e * u
         if x != 0.0 or y != 0.0 or z != 0.0:
-            for j in range(i + 1):
+            for j in wide_range(i + 1):
                 across = x * m.jacobian[left + j] + y * m.jacobian[left + n + j]
                 m.blocks[at + i * n + j] += across + z * m.jacobian[left + 2 * n + j]
     if m.contacts[c, PATCH] > 0.0 and m.contacts[c, HESSIAN + 4] > 0.0:
         for i in range(n):
             x = m.contacts[c, HESSIAN + 4] * m.jacobian[left + 3 * n + i]
-            for j in range(i + 1):
+            for j in wide_range(i + 1):
                 m.blocks[at + i * n + j] += x * m.jacobian[left + 3 * n + j]
 
 
@@ -196,7 +196,7 @@ def add_contact(m: Arrays, c: int, k: int) -> None:
 
 def add_outer(m: Arrays, at: int, left: int, rows: int, right: int, columns: int, weight: float) -> None:
     for i in range(rows):
-        for j in range(columns):
+        for j in wide_range(columns):
             m.blocks[at + i * columns + j] += weight * m.row_jacobian[left + i] * m.row_jacobian[right + j]
 
 
@@ -228,7 +228,7 @@ def add_row(m: Arrays, r: int, k: int) -> None:
 def copy_mass(m: Arrays, to: int, block: int, n: int) -> None:
     """A node's A to a pivot, the lower triangle, which is all that is read."""
     for i in range(n):
-        for j in range(i + 1):
+        for j in wide_range(i + 1):
             m.blocks[to + i * n + j] = m.mass[block + i * n + j]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from phistar.backends.code.native import Arrays
+from phistar.backends.code.native import Arrays, wide_range
 from phistar.constraints.blocks import divide_by_factors, factors
 from phistar.constraints.columns import (
     AT,
@@ -36,7 +36,7 @@ def prepare_tree(m: Arrays, node: int, h: float) -> None:
             return
         make_matrix(m, node)
     n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
-    for i in range(n * n):
+    for i in wide_range(n * n):
         m.mass[block + i] = m.inertias[block + i]
         m.blocks[i] = m.inertias[block + i]
     for i in range(n):
@@ -53,7 +53,7 @@ def prepare_tree(m: Arrays, node: int, h: float) -> None:
         m.blocks[entry] += h * between
         m.side[i] -= h * between * m.before[j]
     factors(m, 0, n)
-    for i in range(n * n):
+    for i in wide_range(n * n):
         m.roots[block + i] = m.blocks[i]
     divide_by_factors(m, node)
     for i in range(n):
@@ -71,7 +71,7 @@ def tree_jacobian(m: Arrays, c: int, node: int, body: int, to: int, sign: float)
     """Rows t, s, n of a contact for a body of a tree: d·(s_v + s_ω × p) for each rate that moves it."""
     n, own = m.nodes[node, OWN], body * m.counts[WIDEST]
     x, y, z = m.contacts[c, POINT], m.contacts[c, POINT + 1], m.contacts[c, POINT + 2]
-    for j in range(n):
+    for j in wide_range(n):
         s = m.screw_of[own + j]
         vx = m.screws[s, 3] + m.screws[s, 1] * z - m.screws[s, 2] * y
         vy = m.screws[s, 4] + m.screws[s, 2] * x - m.screws[s, 0] * z

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from phistar.backends.code.native import Arrays
+from phistar.backends.code.native import Arrays, wide_range
 from phistar.constraints.columns import (
     AT,
     BLOCK,
@@ -113,7 +113,7 @@ def gather_forces(m: Arrays, node: int, h: float) -> None:
     """h f in the first column, f without the directions, and what is added to D(k) in the kernel's armatures."""
     tree, n, own = m.nodes[node, LONG] - 1, m.nodes[node, OWN], m.nodes[node, OWN_AT]
     to = m.long_wholes[tree, COLUMNS_AT]
-    for j in range(n):
+    for j in wide_range(n):
         i = own + j
         extra = m.viscous[i] + h * m.elastic[i]
         m.columns[to + j] = h * (m.generalized[i] + m.applied[i] - extra * m.before[i])
@@ -160,16 +160,16 @@ def make_gram(m: Arrays, node: int, directions: int, h: float) -> None:
     for i in range(directions):
         for k in range(i + 1):
             total = 0.0
-            for j in range(n):
+            for j in wide_range(n):
                 total += m.columns[at + (1 + i) * n + j] * m.responses[at + (1 + k) * n + j]
             m.gram[i * width + k] = total
         along, forced = 0.0, 0.0
-        for j in range(n):
+        for j in wide_range(n):
             along += m.columns[at + (1 + i) * n + j] * m.before[own + j]
             forced += m.columns[at + (1 + i) * n + j] * m.responses[at + j]
         m.gram[momentum + i], m.gram[momentum + width + i] = along, forced
     energy, forced, work = 0.0, 0.0, 0.0
-    for j in range(n):
+    for j in wide_range(n):
         i = own + j
         seen = m.momentum[i] + (m.constants[m.motor_at[i]] - m.armature[i]) * m.before[i]
         energy += m.before[i] * seen
@@ -205,7 +205,7 @@ def factor_gram(m: Arrays, node: int, width: int) -> int:
                 m.factor[to + i * width + p] = 0.0
                 continue
             total = m.gram[i * width + best] if i > best else m.gram[best * width + i]
-            for q in range(p):
+            for q in wide_range(p):
                 total -= m.factor[to + i * width + q] * m.factor[to + best * width + q]
             m.factor[to + i * width + p] = pivot if i == best else total / pivot
         for i in range(width):
@@ -268,7 +268,7 @@ def span_jacobian(m: Arrays, c: int, node: int, body: int, to: int, sign: float)
         axis = NORMAL if row == 2 else TANGENT + 3 * row
         a, b, d = sign * m.contacts[c, axis], sign * m.contacts[c, axis + 1], sign * m.contacts[c, axis + 2]
         p, q, s = y * d - z * b, z * a - x * d, x * b - y * a
-        for i in range(rank):
+        for i in wide_range(rank):
             turned = p * m.factor[source + i] + q * m.factor[source + width + i] + s * m.factor[source + 2 * width + i]
             pushed = a * m.factor[source + 3 * width + i] + b * m.factor[source + 4 * width + i]
             m.jacobian[to + row * rank + i] = turned + pushed + d * m.factor[source + 5 * width + i]
@@ -319,7 +319,7 @@ def weigh_unknowns(m: Arrays, node: int) -> None:
     for back in range(rank):
         p = rank - 1 - back
         total = m.v[at + p]
-        for q in range(p + 1, rank):
+        for q in wide_range(p + 1, rank):
             total -= m.factor[to + m.pivots[q] * width + p] * m.remaining[m.pivots[q]]
         m.remaining[m.pivots[p]] = total / m.factor[to + m.pivots[p] * width + p]
 
@@ -329,7 +329,7 @@ def recover_span(m: Arrays, node: int, impact: int) -> None:
     n, own = m.nodes[node, OWN], m.nodes[node, OWN_AT]
     directions = m.nodes[node, SPANNED] - 2
     at = m.long_wholes[m.nodes[node, LONG] - 1, COLUMNS_AT]
-    for j in range(n):
+    for j in wide_range(n):
         m.v[own + j] = m.free[own + j]
     if m.nodes[node, TOUCHED] == 0:
         return
@@ -337,11 +337,11 @@ def recover_span(m: Arrays, node: int, impact: int) -> None:
         weigh_directions(m, node, impact)
     else:
         weigh_unknowns(m, node)
-        for j in range(n):
+        for j in wide_range(n):
             m.v[own + j] = m.remaining[directions] * m.before[own + j]
             m.v[own + j] += m.remaining[directions + 1] * m.responses[at + j]
     for i in range(directions):
-        for j in range(n):
+        for j in wide_range(n):
             m.v[own + j] += m.remaining[i] * m.responses[at + (1 + i) * n + j]
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.code.native import Arrays
+from phistar.backends.code.native import Arrays, Layout, loops_module, wide_range
+from phistar.backends.kernels import llvm_text
 from phistar.backends.native_door import native
 
 N = 0  # given when the loops are compiled
@@ -125,3 +126,19 @@ def chained(m: Arrays) -> None:
 def test_what_would_not_be_kept_is_refused(function, told):
     with pytest.raises(ps.StatementError, match=f"{function.__name__}.*{told}"):
         native((function,), {}, {"out": (1,)}, {})
+
+
+def plain_sum(m: Arrays) -> None:
+    for i in range(m.size[0]):
+        m.total[i] = m.given[i] + 1.0
+
+
+def wide_sum(m: Arrays) -> None:
+    for i in wide_range(m.size[0]):
+        m.total[i] = m.given[i] + 1.0
+
+
+def test_where_some_loops_are_over_wide_ranges_the_others_stay_one_turn_at_a_time():
+    for functions, notes in (((plain_sum,), 0), ((plain_sum, wide_sum), 1), ((wide_sum,), 0)):
+        text = llvm_text(loops_module(functions, {}, Layout({}, ("size",))))
+        assert text.count(", !llvm.loop !") == notes

@@ -126,7 +126,7 @@ class Source:
         body = self.block(1, 3, ["k", "n"]) + self.block(1, 2, ["k", "n"])
         return "\n".join(
             [
-                "from phistar.backends.code.native import Arrays, Wholes",
+                "from phistar.backends.code.native import Arrays, Wholes, wide_range",
                 "def twice(k: int) -> int:",
                 "    if k < 0:",
                 "        return -k",
@@ -172,7 +172,7 @@ class WildSource(Source):
     def _ranged(self, depth, names):
         name, ends = self._loop_name(), [f"{self.whole(1, names)} % {most}" for most in (4, 6)]
         return [
-            f"for {name} in range({ends[0]}, {ends[1]}, {self.pick(1, 2, -1, -2)}):",
+            f"for {name} in {self.pick('range', 'wide_range')}({ends[0]}, {ends[1]}, {self.pick(1, 2, -1, -2)}):",
             *self._inner(depth, [*names, name]),
         ]
 

@@ -8,6 +8,8 @@ A function of this little language is plain Python as well, and does the same wh
     arrays         x[i], x[i, j] to read and write; float64, or int64 where said; m.x of an argument m: Arrays
     outside        ask(address, k): the function of one whole number at an address, which may write to any array
     statements     assignments, for … in range(…), while, if, break, continue, return, and calls
+    vectors        for … in wide_range(…): the same, of many numbers and often; where some function says so, only these
+                   loops are compiled in vectors, as that takes as long as all else
 
 What Python decides while it runs is decided here once: a local that is ever given a float is a float throughout; `//`
 and `%` are of whole numbers; an array is not passed twice to a function that writes to it. What would differ is refused
@@ -36,9 +38,11 @@ from phistar.backends.code.native_source import (
     arrays_used,
     arrays_written,
     bundle_of,
+    has_wide_ranges,
     kind_of,
     result_of,
     tree_of,
+    wide_range,
 )
 from phistar.backends.kernels import Module
 
@@ -57,6 +61,7 @@ __all__ = [
     "loops_module",
     "result_of",
     "tree_of",
+    "wide_range",
 ]
 
 
@@ -78,8 +83,8 @@ def loops_module(functions: Sequence[Callable[..., Any]], constants: Mapping[str
     numbers of `native_arithmetic.py`."""
     trees = [tree_of(function) for function in functions]
     known = {tree.name: tree for tree in trees}
-    made = []
+    made, sparing = [], any(map(has_wide_ranges, trees))
     for function, tree in zip(functions, trees, strict=True):
         named = {name: x for name, x in function.__globals__.items() if type(x) in (int, float)}
-        made.append(Emitter(tree, known, {**named, **constants}, layout).function())
+        made.append(Emitter(tree, known, {**named, **constants}, layout, sparing).function())
     return Module(tuple(made), memory=(FAULT,))

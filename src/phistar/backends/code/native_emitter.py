@@ -13,24 +13,31 @@ from phistar.backends.code.native_source import (
     TRUTH,
     WHOLE,
     asks,
-    calls_of,
+    is_called,
     kind_of,
     result_of,
+    wide_range,
 )
 from phistar.backends.code.native_values import TYPES, Known, Values
 from phistar.backends.kernels import F64, I1, I64, Func, Local, Value, kernel_ir
 from phistar.errors import StatementError
 
-LARGE = 12  # statements: a function with more is called, not written out at each of its calls
+RANGES = (range.__name__, wide_range.__name__)
 
 
 class Emitter:
     """One function as it is written."""
 
     def __init__(
-        self, tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef], constants: Mapping[str, float], layout: Known
+        self,
+        tree: ast.FunctionDef,
+        known: Mapping[str, ast.FunctionDef],
+        constants: Mapping[str, float],
+        layout: Known,
+        sparing: bool = False,
     ) -> None:
         self.tree, self.values = tree, Values(tree, known, constants, layout)
+        self.sparing = sparing  # whether only loops over wide ranges are to be in vectors
         self.code = self.values.code
         self.open = True  # whether what comes next is reached
         self.broken: list[bool] = []  # of the loops around it, whether they are left by a break
@@ -46,8 +53,7 @@ class Emitter:
         result = TYPES.get(result_of(tree))
         if self.open and result is not None:
             raise StatementError(f"{tree.name}: not every way through it returns a value.")
-        size = sum(isinstance(node, ast.stmt) for node in ast.walk(tree))
-        called = values.layout.calls and size > LARGE and calls_of(tree, values.known) > 1
+        called = is_called(tree, values.known) if values.layout.calls else None
         arrays = frozenset(name for name, place in self.code.given.items() if place.type.pointers)
         apart = frozenset() if asks(tree, values.known) else arrays
         return replace(self.code.function, result=result, apart=apart, called=called)
@@ -120,7 +126,7 @@ class Emitter:
 
     def _for(self, node: ast.For) -> None:
         code, call, target = self.code, node.iter, node.target
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != "range":
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in RANGES:
             raise self.values.refusal(node)
         if not isinstance(target, ast.Name) or node.orelse or not 1 <= len(call.args) <= 3:
             raise self.values.refusal(node)
@@ -140,7 +146,8 @@ class Emitter:
         # By one it ends at the last number; by more it might pass it, and stays there.
         way = ("add", "fits") if abs(step) == 1 else ("sadd_sat", None)
         after = code.record(lambda: counter.store(code.let(I64, way[0], at, code.whole(step), detail=way[1])))
-        code.put(kernel_ir.While(before, test.value, body, after))
+        short = self.sparing and call.func.id != wide_range.__name__
+        code.put(kernel_ir.While(before, test.value, body, after, short))
         self.open = True
 
     def _step(self, node: ast.expr) -> int:

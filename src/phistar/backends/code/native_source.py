@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import inspect
+import linecache
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from types import SimpleNamespace
+from functools import lru_cache, wraps
+from types import CodeType, SimpleNamespace
 from typing import Any
 
 from phistar.errors import StatementError
@@ -24,15 +24,45 @@ class Wholes:
     """Annotates an argument that is an array of whole numbers (int64)."""
 
 
+def wide_range(*bounds: int) -> range:
+    """The range of a loop that pays in vectors: of many numbers, and run often."""
+    return range(*bounds)
+
+
+def _lines(file: str, names: dict[str, Any]) -> tuple[str, ...]:
+    linecache.checkcache(file)
+    return tuple(linecache.getlines(file, names))
+
+
+@lru_cache(maxsize=128)
+def _last_lines(lines: tuple[str, ...]) -> dict[int, int | None]:
+    """Last lines of a file's functions by their first ones: the parser finds them in a tenth of the time that
+    `inspect.getsource` takes."""
+    nodes = (node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, ast.FunctionDef))
+    return {min([node.lineno, *(x.lineno for x in node.decorator_list)]): node.end_lineno for node in nodes}
+
+
 def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
     """Syntax tree of a function's source."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    if not isinstance(tree, ast.FunctionDef):
+    code = getattr(function, "__code__", None)
+    lines = _lines(code.co_filename, function.__globals__) if isinstance(code, CodeType) else ()
+    first = code.co_firstlineno if isinstance(code, CodeType) else 0
+    last = _last_lines(lines).get(first)
+    if last is None:
         raise StatementError(f"{function!r:.100} is not a plain function, which loops are compiled from.")
+    tree = ast.parse(textwrap.dedent("".join(lines[first - 1 : last]))).body[0]
+    assert isinstance(tree, ast.FunctionDef)
     given = tree.args
     if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
         raise StatementError(f"{tree.name}: compiled functions take plain arguments, without defaults or stars.")
     return tree
+
+
+def nodes_of(tree: ast.FunctionDef) -> list[ast.AST]:
+    """All nodes of a function, found once."""
+    if "nodes" not in tree.__dict__:
+        tree.__dict__["nodes"] = [*ast.walk(tree)]
+    return tree.__dict__["nodes"]
 
 
 def bundle_of(tree: ast.FunctionDef) -> str | None:
@@ -71,7 +101,7 @@ def _once(function: Callable[..., Any]) -> Callable[..., Any]:
 def arrays_used(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) -> list[str]:
     """The arrays of its first argument that a function, or one that it calls, reads or writes; by name, sorted."""
     own = bundle_of(tree)
-    found = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and array_name(node, own)}
+    found = {node.attr for node in nodes_of(tree) if isinstance(node, ast.Attribute) and array_name(node, own)}
     for name in set(call_names(tree, known)) - {tree.name}:
         if name in known:
             found.update(arrays_used(known[name], known))
@@ -83,7 +113,7 @@ def arrays_written(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) 
     """The arrays that a function, or one that it calls, writes: names of its first argument's, and its own arguments
     that are arrays (as `name()`)."""
     direct, passed, own = set(), set(), bundle_of(tree)
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             name = array_name(node.value, own)
             if isinstance(node.value, ast.Name):
@@ -112,8 +142,30 @@ def calls_of(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) -> int
 @_once
 def call_names(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) -> list[str]:
     """Names of the functions called, once per call."""
-    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    calls = (node.func for node in nodes_of(tree) if isinstance(node, ast.Call))
     return [called.id for called in calls if isinstance(called, ast.Name)]
+
+
+LARGE = 12  # statements: a function with more is called, not written out at each of its calls
+
+
+@_once
+def is_called(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) -> bool:
+    """Whether a function is not written out where it is called: often, and large with all that is written out in it."""
+    return written_size(tree, known) > LARGE and calls_of(tree, known) > 1
+
+
+@_once
+def written_size(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) -> int:
+    """Number of statements of a function, and of those that are written out in it."""
+    size = sum(isinstance(node, ast.stmt) for node in nodes_of(tree))
+    inside = [known[name] for name in call_names(tree, known) if name in known and name != tree.name]
+    return size + sum(written_size(each, known) for each in inside if not is_called(each, known))
+
+
+def has_wide_ranges(tree: ast.FunctionDef) -> bool:
+    """Whether a function says which of its loops pay in vectors."""
+    return any(isinstance(node, ast.Name) and node.id == wide_range.__name__ for node in nodes_of(tree))
 
 
 @_once
@@ -146,7 +198,7 @@ class Locals:
         given = tree.args.args[bool(bundle_of(tree)) :]
         self.kinds = {x.arg: kind_of(x.annotation) for x in given if kind_of(x.annotation) != ARRAY}
         self.given = frozenset(self.kinds)
-        stores = [node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AugAssign | ast.For)]
+        stores = [node for node in nodes_of(tree) if isinstance(node, ast.Assign | ast.AugAssign | ast.For)]
         before = None
         while before != self.kinds:
             before = dict(self.kinds)

@@ -11,6 +11,7 @@ from phistar.backends.kernels.llvm_values import RIGHT, Declared, call_text, ope
 from phistar.backends.kernels.scratch import Scratch
 from phistar.backends.kernels.validate import validate
 
+_INLINED = {None: "", True: " noinline", False: " alwaysinline"}
 _RARELY = ', !prof !{!"branch_weights", i32 1, i32 1000000}'
 
 
@@ -74,7 +75,7 @@ class _Text:
             self.leave(None)
         given = ", ".join(self.parameter(x) for x in function.parameters)
         result = type_text(function.result) if function.result else "void"
-        how = (" noinline" if function.called else "") + (" cold" if function.rare else "")
+        how = _INLINED[function.called] + (" cold" if function.rare else "")
         head = f"define {'internal ' if function.inner else ''}{result} @{function.name}({given}){how} #0 {{"
         places = [f"  {operand(x)} = alloca {type_text(_entry(x.type))}, align 8" for x in self.locals]
         return "\n".join([*(own.declarations() if own else []), head, "entry:", *places, *self.lines, "}"])
@@ -247,6 +248,7 @@ class _Text:
             self.begin(following)
             self.block(statement.after)
             self.jump(test)
+            self.lines[-1] += f", !llvm.loop {self.declared.short_loop()}" if statement.short else ""
         if not endless or end in self.broken:
             self.begin(end)
 

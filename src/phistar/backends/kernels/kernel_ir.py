@@ -193,12 +193,14 @@ class Squares(NamedTuple):
 
 
 class While(NamedTuple):
-    """`before`, and if the test then holds the body and `after`, again and again. `Continue` goes to `after`."""
+    """`before`, and if the test then holds the body and `after`, again and again. `Continue` goes to `after`. `short`:
+    of few turns, so that several of them are not written out at once, in vectors or one behind the other."""
 
     before: tuple[Any, ...]
     test: Value
     body: tuple[Any, ...]
     after: tuple[Any, ...] = ()
+    short: bool = False
 
 
 class Joined(NamedTuple):
@@ -248,7 +250,8 @@ Statement = (
 @dataclass(frozen=True)
 class Func:
     """A function. If not `inner`, it can be called from outside; `apart` are pointers that alias nothing else;
-    `called`: it is not to be inlined; `rare`: hardly ever called."""
+    `called`: it is never inlined, or (False) always and before all else, so that no pass sees it twice; `rare`: hardly
+    ever called."""
 
     name: str
     parameters: tuple[Value, ...]
@@ -256,7 +259,7 @@ class Func:
     inner: bool = True
     result: Type | None = None
     apart: frozenset[str] = frozenset()
-    called: bool = False
+    called: bool | None = None
     rare: bool = False
 
 

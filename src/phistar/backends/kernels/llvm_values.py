@@ -57,15 +57,30 @@ def with_type(value: Value) -> str:
     return f"{type_text(value[1])} {operand(value)}"
 
 
+_ONE_TURN = (
+    '!0 = !{!"llvm.loop.unroll.runtime.disable"}',
+    '!1 = !{!"llvm.loop.vectorize.enable", i1 false}',
+)
+
+
 class Declared:
     """The functions of LLVM and of the C library that a module uses, in the order of their use."""
 
     def __init__(self) -> None:
         self.lines: dict[str, None] = {}
+        self.loops = 0
 
     def alone(self, name: str) -> None:
         """One that there is for one type alone."""
         self.lines[f"declare {_ALONE[name]}"] = None
+
+    def short_loop(self) -> str:
+        """The note of another loop that is to stay one turn at a time."""
+        self.lines |= dict.fromkeys(_ONE_TURN)
+        self.loops += 1
+        name = f"!{self.loops + 1}"
+        self.lines[f"{name} = distinct !{{{name}, !0, !1}}"] = None
+        return name
 
     def declared_name(self, name: str, kind: Type, operands: int) -> str:
         """The name of one that there is for any number of lanes."""

@@ -54,9 +54,9 @@ def show_statement(statement: kernel_ir.Statement) -> list[str]:
             return [f"for {index.name} in {start.name} … {stop.name} by {step}{more}", *_block(body), *after]
         case kernel_ir.Squares(index=index, stop=stop, size=size, body=body):
             return [f"for {index.name} in 0 … {stop.name}, whole {size}", *_block(body)]
-        case kernel_ir.While(before=before, test=test, body=body, after=after):
+        case kernel_ir.While(before=before, test=test, body=body, after=after, short=short):
             last = ["next", *_block(after)] if after else []
-            return ["while", *_block(before), f"  {test.name}:", *_indent(body), *last]
+            return ["while, short" if short else "while", *_block(before), f"  {test.name}:", *_indent(body), *last]
         case kernel_ir.If(test=test, then=then, otherwise=otherwise, joined=joined):
             after = [f"{x.value.name} = {x.then.name} or {x.otherwise.name}" for x in joined]
             other = ["else", *_block(otherwise)] if otherwise else []

@@ -305,7 +305,7 @@ class _Widened:
         self.loops.append((left, again))
         body = self.code.record(lambda: self._block(loop.body))
         self.loops.pop()
-        self.code.put(kernel_ir.While(before, tests[0].value, body, self.code.record(after)))
+        self.code.put(kernel_ir.While(before, tests[0].value, body, self.code.record(after), loop.short))
         self.mask.store(self._get(left))
 
     def _together(self, loop: kernel_ir.While) -> None:
@@ -315,7 +315,7 @@ class _Widened:
         body = self.code.record(partial(self._block, loop.body))
         self.loops.pop()
         after = self.code.record(partial(self._block, loop.after))
-        self.code.put(kernel_ir.While(before, self._of(loop.test).value, body, after))
+        self.code.put(kernel_ir.While(before, self._of(loop.test).value, body, after, loop.short))
 
     def _leave_turn(self, statement: kernel_ir.Break | kernel_ir.Continue) -> None:
         if self.loops[-1] is None:
