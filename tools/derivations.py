@@ -19,7 +19,7 @@ from phistar.backends.pairwise.programs import pair_program
 from phistar.backends.programs import derivations
 from phistar.derivatives import RECORDED
 from phistar.model import Model
-from phistar.second_derivatives import stated_triples
+from phistar.second_derivatives import stated_solutions, stated_triples
 from phistar.stated import Stated
 from phistar.sweeps.stored import Rows
 
@@ -66,6 +66,7 @@ def derive(model: Model, functions: list[Stated[Any, Any]]) -> None:
             pair_program(*recorded.tables(), model.is_serial)
             recorded.trace(model)
     stated_triples()
+    stated_solutions()
 
 
 def main() -> None:

@@ -20,16 +20,17 @@ from phistar.backends.links.common_frame import common_frame, single_axes
 from phistar.backends.links.concise import without_roundoff
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.links.values import has_rotors
+from phistar.backends.programs.solved_statements import solved_statements
 from phistar.backends.programs.triple_tables import EXCHANGED, TENSORS, Triples, Wanted, triples_program
-from phistar.backends.solved_tensors import SolvedTensors
 from phistar.backends.tensor_kernel import Entries, TensorKernel, can_change, contracted_kernel, tensor_kernel
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.triplewise.runs import in_loop_order
+from phistar.backends.triplewise.solved_rates import SolvedRates, weights_of
 from phistar.backends.triplewise.triple_kernel import triple_kernel
 from phistar.derivatives import forward_dynamics_derivatives, inverse_dynamics_hessian_product
 from phistar.dynamics import forward_dynamics
 from phistar.errors import StatementError
-from phistar.identities.derivative_laws import second_inverse_derivatives
+from phistar.identities.derivative_laws import second_forward_derivatives, second_inverse_derivatives
 from phistar.instruction_derivatives import tensors_by_instructions
 from phistar.model import Model
 from phistar.model.check import check_robot
@@ -39,7 +40,7 @@ from phistar.short_repr import short_repr
 from phistar.spatial.batches import leading_axes
 from phistar.stated_tables import states_tables
 from phistar.sweeps.lower import GIVEN
-from phistar.sweeps.regions import TripleProgram
+from phistar.sweeps.regions import SolvedStatement, TripleProgram
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +150,7 @@ def inverse_dynamics_second_derivatives(model: Model, q: Any, v: Any, a: Any) ->
     return InverseDynamicsSecondDerivatives(*made)
 
 
+@states_tables(second_forward_derivatives)
 def forward_dynamics_second_derivatives(model: Model, q: Any, v: Any, tau: Any) -> ForwardDynamicsSecondDerivatives:
     """How the derivatives of `forward_dynamics` change with q and v: the second derivatives of θ̈(q ⊕ δ, v, τ) at δ = 0.
 
@@ -223,10 +225,21 @@ def tensors_of(model: Model) -> TensorKernel:
     return model.kept(inverse_dynamics_second_derivatives.slot(), lambda: _tensors(model))
 
 
-def solved_tensors_of(model: Model) -> SolvedTensors:
-    """The rule by which second derivatives of inverse dynamics give those of forward dynamics; kept on the model."""
-    name = f"{inverse_dynamics_second_derivatives.slot()} solved"
-    return model.kept(name, lambda: SolvedTensors(model.nv, dict(tensors_of(model).places), _falling(model)))
+def stated_solutions() -> tuple[SolvedStatement, ...]:
+    """The terms of the statements of ∂²θ̈, for any tree."""
+    symbols = Symbols()
+    return solved_statements(tuple(forward_dynamics_second_derivatives.nodes(symbols).items()), symbols)
+
+
+def solved_tensors_of(model: Model) -> SolvedRates:
+    """What makes the second derivatives of forward dynamics of those of inverse dynamics."""
+    name = f"{inverse_dynamics_second_derivatives.slot()} {forward_dynamics_second_derivatives.slot()}"
+
+    def make_solved() -> SolvedRates:
+        weights = {statement.name: weights_of(statement) for statement in stated_solutions()}
+        return SolvedRates(model.nv, dict(tensors_of(model).places), _falling(model), weights)
+
+    return model.kept(name, make_solved)
 
 
 def contracted_tensors(model: Model) -> Any:

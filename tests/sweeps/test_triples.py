@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.programs.solved_statements import solved_statements
+from phistar.backends.triplewise.solved_rates import weights_of
 from phistar.errors import StatementError
-from phistar.identities.derivative_laws import second_inverse_derivatives
+from phistar.identities.derivative_laws import forward_derivatives, inverse_derivatives, second_inverse_derivatives
 from phistar.operators.own import own_vector
-from phistar.operators.rate_letters import rate
+from phistar.operators.rate_letters import HELD, rate
 from phistar.operators.show import text
-from phistar.operators.spaces import RATES
+from phistar.operators.spaces import RATES, TORQUES
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.triples import CORIOLIS, OWN, triple_form
 from tests.trees import mechanism, relative
@@ -83,6 +85,57 @@ def test_the_statement_is_what_runs_part_by_part(bodies, monkeypatch):
     assert min(np.abs(by_mass).max(), np.abs(by_coriolis).max()) > 1e-3
     assert relative(found(3, -2).dqdv.dense(), 3 * by_mass - 2 * by_coriolis) < 1e-12
     assert relative(found(3, -2).dadq.dense(), 3 * whole.dadq.dense()) < 1e-13
+
+
+def weighted_forward(c, d):
+    """The statements of ∂²θ̈ with their table of ∂²τ counted c times and ∂ℳ d times."""
+
+    def made(s):
+        first, w, x = inverse_derivatives(s), own_vector("w", RATES), own_vector("x", RATES)
+        forward = forward_derivatives(s)
+        of_mass = [rate(d * s.mass, w) @ forward["dq"] @ x, rate(s.mass, x) @ (d * forward["dq"]) @ w]
+        parts = {
+            "dqdq": rate(c * first["dq"], w) @ x + of_mass[0] + of_mass[1],
+            "dqdv": c * rate(first["dv"], w) @ x + rate(s.mass, w) @ (d * forward["dv"]) @ x,
+            "dvdv": rate(c * first["dv"], HELD, w) @ x,
+            "dtaudq": d * rate(s.mass, w) @ s.mass.inv @ own_vector("x", TORQUES),
+        }
+        return {name: -(s.mass.inv @ node) for name, node in parts.items()}
+
+    return made
+
+
+@pytest.mark.parametrize("bodies", [4, 30])
+def test_the_statement_of_accelerations_is_what_runs_term_by_term(bodies, monkeypatch):
+    model, rng, function = robot(bodies), np.random.default_rng(4), ps.forward_dynamics_second_derivatives
+    q, (v, tau) = model.random(rng), rng.normal(size=(2, model.nv))
+
+    def found(c, d):
+        with monkeypatch.context() as patch:
+            patch.setattr(function, "_statement", weighted_forward(c, d))
+            patch.setattr(function, "_slot", f"{function._slot} {c} {d}")
+            return [tensor.dense() for tensor in function(model, q, v, tau)]
+
+    whole = [tensor.dense() for tensor in function(model, q, v, tau)]
+    own, changed, both = found(1, 0), found(0, 1), found(3, -2)
+    for i, name in enumerate(("dqdq", "dqdv", "dvdv", "dtaudq")):
+        assert relative(own[i] + changed[i], whole[i]) < 1e-12, name
+        assert relative(both[i], 3 * own[i] - 2 * changed[i]) < 1e-12, name
+    assert min(np.abs(x).max() for x in (*own[:3], *changed[:2], changed[3])) > 1e-6
+
+
+def test_what_no_loop_makes_is_refused():
+    x = own_vector("x", RATES)
+    for node, told in (
+        (S.mass.inv @ S.mass @ x, "not ℳ⁻¹ times a table"),
+        (S.mass.inv @ rate(S.mass, W) @ S.U @ S.mass @ x, "no first derivative"),
+        (S.mass.inv @ rate(S.mass @ S.U @ S.mass, W) @ x, "no product"),
+    ):
+        with pytest.raises(StatementError, match=told):
+            solved_statements((("dqdq", node),), S)
+    lopsided = S.mass.inv @ rate(S.mass, W) @ forward_derivatives(S)["dq"] @ x
+    with pytest.raises(StatementError, match="not the same in both orders"):
+        weights_of(solved_statements((("dqdq", lopsided),), S)[0])
 
 
 def test_what_is_no_rate_between_joints_is_refused():

@@ -20,7 +20,7 @@ from phistar.operators.linearized import (
 from phistar.operators.nodes import Node
 from phistar.operators.own import own_vector
 from phistar.operators.rate_letters import HELD, rate
-from phistar.operators.spaces import RATES
+from phistar.operators.spaces import RATES, TORQUES
 from phistar.operators.symbols import Symbols
 
 HALF = Fraction(1, 2)
@@ -50,6 +50,25 @@ def second_inverse_derivatives(s: Symbols) -> dict[str, Node]:
     by_q = {"dqdq": first["dq"], "dqdv": first["dv"], "dadq": first["da"]}
     made = {name: rate(x, w) for name, x in by_q.items()}
     return {"dqdq": made["dqdq"], "dqdv": made["dqdv"], "dvdv": rate(first["dv"], HELD, w), "dadq": made["dadq"]}
+
+
+def second_forward_derivatives(s: Symbols) -> dict[str, Node]:
+    """How ∂θ̈/∂θ x, ∂θ̈/∂θ̇ x and ∂θ̈/∂T x = ℳ⁻¹x change along displacements w, and ∂θ̈/∂θ̇ x along rates w, where T is
+    held and θ̈ gives way by ∂θ̈/∂θ w. With θ̈ it is ∂τ/∂θ x that changes as ∂_xℳ does."""
+    first, w = inverse_derivatives(s), own_vector("w", RATES)
+    forward, by_q = forward_derivatives(s), partial(joint_forces(s), PLACE)
+    x, force = own_vector("x", RATES), own_vector("x", TORQUES)
+
+    def change(inner: Node, outer: Node) -> Node:
+        return rate(inner, w) @ x + rate(s.mass, w) @ outer @ x
+
+    twice = change(by_q, forward["dq"]) + rate(s.mass, x) @ forward["dq"] @ w
+    return {
+        "dqdq": -(s.mass.inv @ twice),
+        "dqdv": -(s.mass.inv @ change(first["dv"], forward["dv"])),
+        "dvdv": -(s.mass.inv @ rate(first["dv"], HELD, w) @ x),
+        "dtaudq": -(s.mass.inv @ rate(s.mass, w) @ forward["dtau"] @ force),
+    }
 
 
 @law("SRW22; KJR92 eq. 41", as_rule="never")

@@ -145,6 +145,25 @@ class TripleProgram:
     tables: tuple[TripleTable, ...]
 
 
+@dataclass(frozen=True)
+class SolvedTerm:
+    """`factor` ℳ⁻¹∂_wX, or ℳ⁻¹∂_wX Y, applied to a direction x: X's rate is a `table` over three rates, Y one of the
+    first derivatives of θ̈ (`right`: "dq", "dv", "dtau", or "" for none). `exchanged`: ℳ⁻¹∂_xX Y applied to w."""
+
+    factor: Fraction
+    table: str
+    right: str
+    exchanged: bool
+
+
+@dataclass(frozen=True)
+class SolvedStatement:
+    """A second derivative of θ̈, bilinear in x and w."""
+
+    name: str
+    terms: tuple[SolvedTerm, ...]
+
+
 def validate_regions(program: PairProgram) -> PairProgram:
     """Check that regions read what the sweeps or regions before have made, and hand on in their direction only."""
     known = {s.target for sweep in program.sweeps.sweeps for s in sweep.statements}

@@ -35,6 +35,7 @@ Made = TypeVar("Made")
 FILE = Path(__file__).with_name("derivations.json")
 SOURCES = ("identities", "operators", "sweeps", "backends/pairwise/programs.py")
 SOURCES += ("backends/programs/derived_programs.py", "backends/programs/derivative_program.py")
+SOURCES += ("backends/programs/solved_statements.py",)
 """Sources that decide what is derived."""
 
 known: dict[str, Any] = {}

@@ -61,17 +61,17 @@ def _table_statement(name: str, node: Node, s: Symbols, tables: dict[str, Node])
     factor, whole = _content(node)
     factors = whole.factors if isinstance(whole, Product) else (whole,)
     solved = isinstance(factors[0], Inverse)
-    if solved and _multiple(factors[0].of, s.mass, s) is None:  # type: ignore[attr-defined]
+    if solved and multiple(factors[0].of, s.mass, s) is None:  # type: ignore[attr-defined]
         raise StatementError(f"{node!r} is no table over pairs of joints: only ℳ is inverted there.")
     if solved:
-        factor /= _multiple(factors[0].of, s.mass, s)  # type: ignore[attr-defined, operator]
+        factor /= multiple(factors[0].of, s.mass, s)  # type: ignore[attr-defined, operator]
     if solved and len(factors) == 1:
         return TableStatement(factor, True, UNIT, False)
     more, rest = _content(product(*factors[solved:]))
-    mass = _multiple(rest, s.mass, s)
+    mass = multiple(rest, s.mass, s)
     if mass is not None:
         return TableStatement(factor * more * mass, solved, MASS, False)
-    falls = _multiple(rest, partial(joint_forces(s), PLACE), s)
+    falls = multiple(rest, partial(joint_forces(s), PLACE), s)
     tables[name] = simplify(rest, s, TREE, True).result
     return TableStatement(factor * more, solved, name, falls == 1)
 
@@ -82,7 +82,7 @@ def _content(node: Node) -> tuple[Fraction, Node]:
 
 
 @cache
-def _multiple(node: Node, other: Node, s: Symbols) -> Fraction | None:
+def multiple(node: Node, other: Node, s: Symbols) -> Fraction | None:
     """c where a statement is, by the laws, c times another."""
     if node is other:
         return Fraction(1)

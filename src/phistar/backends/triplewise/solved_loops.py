@@ -1,12 +1,8 @@
-"""Second derivatives of forward dynamics from those of inverse dynamics: products with ℳ⁻¹, as loops that compile.
+"""Second derivatives of accelerations: ℳ⁻¹ times tables over three rates, as loops that compile.
 
-τ(q ⊕ δ, v, θ̈) is what the joint forces are held to, so that with ∂θ̈ = −ℳ⁻¹∂τ
-
-    ∂²θ̈/∂q∂q = −ℳ⁻¹(∂²τ/∂q∂q + ∂ℳ/∂q ∂θ̈/∂q + (∂ℳ/∂q ∂θ̈/∂q)*)      ∂²θ̈/∂q∂v = −ℳ⁻¹(∂²τ/∂q∂v + ∂ℳ/∂q ∂θ̈/∂v)
-    ∂²θ̈/∂v∂v = −ℳ⁻¹∂²τ/∂v∂v                                         ∂²θ̈/∂τ∂q = −ℳ⁻¹ ∂ℳ/∂q ℳ⁻¹
-
-(* exchanges the two q). For each q_k all four are one product of ℳ⁻¹ with a table Y over the few joints that are on one
-way with k: its columns are those of v_k v_j, of q, of v and of T.
+By `programs/solved_statements.py` each is a sum of terms ℳ⁻¹∂_wX x, ℳ⁻¹∂_wℳ Y x and ℳ⁻¹∂_xℳ Y w. For each q_k along
+which w points all of them are one product of ℳ⁻¹ with a table over the few joints that are on one way with k: its
+columns are those of v_k v_j, of q, of v and of T. The last term is the second one with x and w exchanged.
 """
 
 from __future__ import annotations
@@ -17,12 +13,15 @@ SIZE = 1  # joint rates, given when the loops are compiled
 
 
 def first_derivatives(m: Arrays, s: int) -> None:
-    """∂θ̈/∂q, ∂θ̈/∂v and ℳ⁻¹ beside one another; the rows behind stay zero."""
+    """The Y of all statements beside one another, with the factors of their terms, and ℳ⁻¹; the rows behind stay
+    zero."""
+    of_q, of_v, of_force = m.factors[0], m.factors[1], m.factors[2]
     for i in range(SIZE):
         for j in range(SIZE):
-            m.first[i, j] = m.by_q[s * SIZE + i, j]
-            m.first[i, SIZE + j] = m.by_v[s * SIZE + i, j]
-            m.first[i, 2 * SIZE + j] = m.inverse[s * SIZE + i, j]
+            m.first[i, j] = of_q * m.right_q[s * SIZE + i, j]
+            m.first[i, SIZE + j] = of_v * m.right_v[s * SIZE + i, j]
+            m.first[i, 2 * SIZE + j] = of_force * m.right_force[s * SIZE + i, j]
+            m.solved[i, j] = m.inverse[s * SIZE + i, j]
 
 
 def mass_change(m: Arrays, s: int, k: int) -> None:
@@ -38,7 +37,7 @@ def mass_change(m: Arrays, s: int, k: int) -> None:
 
 
 def right_side(m: Arrays, s: int, k: int) -> None:
-    """Y = ∂²τ + ∂ℳ/∂q_k ∂θ̈ over the rows of k, which come in fours."""
+    """∂X/∂q_k and ∂ℳ/∂q_k Y over the rows of k, which come in fours."""
     start, rows = m.row_start[k], m.row_start[k + 1] - m.row_start[k]
     own, width = m.paired[k], m.width[k]
     for r in range(rows):
@@ -60,25 +59,24 @@ def right_side(m: Arrays, s: int, k: int) -> None:
 
 
 def solved_rows(m: Arrays, k: int, i: int, width: int) -> None:
-    """Rows i and i + 1 of −ℳ⁻¹Y."""
+    """Rows i and i + 1 of ℳ⁻¹ times these."""
     start, rows = m.row_start[k], m.row_start[k + 1] - m.row_start[k]
     for c in range(width):
         m.made[0, c] = 0.0
         m.made[1, c] = 0.0
     for r in range(0, rows, 4):
         a, b, c, d = m.row[start + r], m.row[start + r + 1], m.row[start + r + 2], m.row[start + r + 3]
-        at = 2 * SIZE
-        a0, b0, c0, d0 = m.first[a, at + i], m.first[b, at + i], m.first[c, at + i], m.first[d, at + i]
-        at += 1
-        a1, b1, c1, d1 = m.first[a, at + i], m.first[b, at + i], m.first[c, at + i], m.first[d, at + i]
+        a0, b0, c0, d0 = m.solved[a, i], m.solved[b, i], m.solved[c, i], m.solved[d, i]
+        e = i + 1
+        a1, b1, c1, d1 = m.solved[a, e], m.solved[b, e], m.solved[c, e], m.solved[d, e]
         for j in range(width):
             w, x, y, z = m.Y[r, j], m.Y[r + 1, j], m.Y[r + 2, j], m.Y[r + 3, j]
-            m.made[0, j] -= a0 * w + b0 * x + c0 * y + d0 * z
-            m.made[1, j] -= a1 * w + b1 * x + c1 * y + d1 * z
+            m.made[0, j] += a0 * w + b0 * x + c0 * y + d0 * z
+            m.made[1, j] += a1 * w + b1 * x + c1 * y + d1 * z
 
 
 def put_row(m: Arrays, s: int, k: int, i: int, line: int) -> None:
-    """Row i of −ℳ⁻¹Y to where its parts belong."""
+    """Row i of a product with ℳ⁻¹ to where its parts belong."""
     own, at = m.paired[k], m.vv_start[k] + m.paired[k] * i
     for j in range(own):
         m.dvdv[s, at + j] = m.made[line, j]
@@ -104,7 +102,7 @@ def both_orders(m: Arrays, s: int) -> None:
                 at += 1
 
 
-def solved_tensors(m: Arrays) -> None:
+def solved_entries(m: Arrays) -> None:
     """The second derivatives of all states."""
     for s in range(m.sizes[0]):
         first_derivatives(m, s)
@@ -130,5 +128,5 @@ LOOPS = (
     solved_rows,
     put_row,
     both_orders,
-    solved_tensors,
+    solved_entries,
 )

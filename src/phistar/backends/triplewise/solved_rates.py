@@ -1,4 +1,4 @@
-"""Second derivatives of forward dynamics of a robot: the entries that the loops of `tensor_loops.py` read and write."""
+"""Second derivatives of accelerations of a robot: what the loops of `solved_loops.py` read and write."""
 
 from __future__ import annotations
 
@@ -9,19 +9,57 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.native_door import bind_call
-from phistar.backends.tensor_loops import LOOPS
+from phistar.backends.triplewise.solved_loops import LOOPS
+from phistar.errors import StatementError
+from phistar.sweeps.regions import SolvedStatement
 
 Lists = list[list[Any]]
 
 
+RIGHT = {"dqdq": "right_q", "dqdv": "right_v", "dtaudq": "right_force"}
+CHANGES = "dadq"  # the table ∂ℳ/∂q
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Factors of the terms of a statement: of its own table, and of ∂ℳ/∂q times a first derivative (`right`)."""
+
+    own: float
+    changed: float
+    right: str
+
+
+def weights_of(statement: SolvedStatement) -> Weights:
+    """The factors of a statement; refused where the loops make no such terms."""
+    name, own, changed = statement.name, 0.0, {False: 0.0, True: 0.0}
+    for term in statement.terms:
+        if term.table == name and not term.right and not term.exchanged:
+            own = float(term.factor)
+        elif term.table == CHANGES and term.right and name in RIGHT:
+            changed[term.exchanged] = float(term.factor)
+        else:
+            raise StatementError(f"The second derivative {name} has a term of {term.table} that no loop makes.")
+    rights = {term.right for term in statement.terms if term.right}
+    if len(rights) > 1 or changed[True] != (changed[False] if name == "dqdq" else 0.0):
+        raise StatementError(f"The second derivative {name} has terms that are not the same in both orders.")
+    return Weights(own, changed[False], *(rights or {"dq"}))
+
+
 @dataclass(frozen=True, eq=False)
-class SolvedTensors:
-    """Of a robot of `size` rates whose ∂²τ has entries at `places`; the rates `falls` are of joints that hold nothing:
-    however they are turned, all else moves as before."""
+class SolvedRates:
+    """Of a robot of `size` rates whose ∂²τ has entries at `places`, for statements with these `weights`; the rates
+    `falling` are of joints that hold nothing: however they are turned, all else moves as before."""
 
     size: int
     places: dict[str, np.ndarray]
-    falls: frozenset[int]
+    falling: frozenset[int]
+    weights: dict[str, Weights]
+
+    @cached_property
+    def falls(self) -> frozenset[int]:
+        """So that, of statements that are θ̈'s own second derivatives times some factor, all these are zero."""
+        whole = all(self.weights[name].own == self.weights[name].changed for name in ("dqdq", "dqdv"))
+        return self.falling if whole else frozenset()
 
     @cached_property
     def outputs(self) -> dict[str, np.ndarray]:
@@ -39,8 +77,11 @@ class SolvedTensors:
         """Write the results of states, (states, m) each, from ∂²τ (states, entries) and ∂θ̈/∂q, ∂θ̈/∂v and ℳ⁻¹, (states,
         n, n) each."""
         n, states = self.size, len(entries)
-        named = zip(("by_q", "by_v", "inverse"), tables, strict=True)
-        given = {name: np.ascontiguousarray(x, dtype=float).reshape(-1, n) for name, x in named}
+        named: dict[str, np.ndarray] = dict(zip(("dq", "dv", "dtau"), tables, strict=True))
+        given = {"inverse": np.ascontiguousarray(named["dtau"], dtype=float).reshape(-1, n)}
+        for name, right in RIGHT.items():
+            given[right] = np.array(named[self.weights[name].right], dtype=float).reshape(-1, n)
+        given["factors"] = np.array([self.weights[name].changed for name in RIGHT])
         given |= {"entries": np.ascontiguousarray(entries), "sizes": np.array([states], dtype=np.int64)}
         bind_call(LOOPS, self._plan | self._room() | given | made, {"SIZE": n})()
 
@@ -57,7 +98,8 @@ class SolvedTensors:
     def _room(self) -> dict[str, np.ndarray]:
         n = self.size
         return {
-            "first": np.zeros((n + 1, 3 * n + 2)),
+            "first": np.zeros((n + 1, 3 * n)),
+            "solved": np.zeros((n + 1, n + 2)),
             "change": np.zeros((n + 4, n + 4)),
             "Y": np.zeros((n + 4, 4 * n)),
             "made": np.zeros((2, 4 * n)),
@@ -89,19 +131,20 @@ class SolvedTensors:
         rows = [set[int]() for _ in range(n)]
         mass: Lists = [[] for _ in range(n)]
         own: Lists = [[] for _ in range(n)]
-        for entry, (i, j, k) in enumerate(self.places["dadq"].tolist(), starts["dadq"]):
+        for entry, (i, j, k) in enumerate(self.places[CHANGES].tolist(), starts[CHANGES]):
             if k not in self.falls:
                 rows[k] |= {i, j}
                 mass[k].append((entry, i, j))
         pairs, together = self._pairs, [set(x) for x in self._together]
+        of_q, of_v, of_rates = (self.weights[name].own for name in ("dqdq", "dqdv", "dvdv"))
         for entry, (i, j, k) in enumerate(self.places["dqdq"].tolist(), starts["dqdq"]):
             if j in together[k]:
-                own[k].append((entry, i, len(pairs[k]) + j, 0.5 if j == k else 1.0))
+                own[k].append((entry, i, len(pairs[k]) + j, 0.5 * of_q if j == k else of_q))
         for entry, (i, j, k) in enumerate(self.places["dqdv"].tolist(), starts["dqdv"]):
             if j not in self.falls:
-                own[j].append((entry, i, len(pairs[j]) + n + k, 1.0))
+                own[j].append((entry, i, len(pairs[j]) + n + k, of_v))
         for entry, (i, j, k) in enumerate(self.places["dvdv"].tolist(), starts["dvdv"]):
-            own[k].append((entry, i, pairs[k].index(j), 1.0))
+            own[k].append((entry, i, pairs[k].index(j), of_rates))
         for k in range(n):
             rows[k] |= {i for _, i, _, _ in own[k]}
         return self._tables(rows, mass, own)
