@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.control.pose_search import damped_rates, pose_gap
+from phistar.control.pose_search import damped_rates, pose_gap, position_rates
 from phistar.control.reach import greatest_reach
 from phistar.errors import ModelError, ShapeError
 from phistar.spatial import rotations
@@ -30,6 +30,18 @@ ROBOTS = {"puma560": (PUMA, "tool"), "seven axes": (SEVEN, "tip"), "ten axes": (
 
 
 # The step
+
+
+@pytest.mark.parametrize("name", ["puma560", "seven axes"])
+def test_the_step_to_a_place_is_that_of_its_three_rows(name):
+    (model, frame), rng = ROBOTS[name], np.random.default_rng(5)
+    J, weights, e = (
+        ps.jacobian(model, model.random(rng), frame)[3:],
+        rng.uniform(0.1, 2.0, model.nv),
+        rng.normal(size=3),
+    )
+    expected = np.linalg.solve(J.T @ J + np.diag(weights), J.T @ e)
+    assert relative(position_rates(J, e, weights), expected) < 1e-12
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -67,6 +79,24 @@ def test_reachable_poses_are_reached_within_the_limits(name):
     assert np.all(found.reason[found.success] == "reached")
     missed = np.linalg.norm(error[~found.success], axis=-1)
     assert np.all(missed > 1e-9) and not np.any(found.reason[~found.success] == "reached")
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_reachable_places_are_reached_within_the_limits_in_any_attitude(name):
+    model, frame = ROBOTS[name]
+    places = ps.forward_kinematics(model, model.random(np.random.default_rng(2), (4, 25)), frame)[..., :3, 3]
+    found = ps.control.inverse_kinematics(model, places, frame)
+    assert found.success.all() and found.q.shape == (4, 25, model.nq)
+    reached = ps.forward_kinematics(model, found.q, frame)[..., :3, 3]
+    assert np.linalg.norm(reached - places, axis=-1).max() < 1e-8
+    assert np.all((found.q >= model.lower_limits) & (found.q <= model.upper_limits))
+    assert not found.residual[..., :3].any()
+
+
+def test_a_place_beyond_reach_is_said_to_be_in_metres_alone():
+    found = ps.control.inverse_kinematics(PUMA, [[2.0, 0.0, 0.0], [np.nan, 0.0, 0.0]], "tool")
+    assert not found.success.any() and found.reason[1] == "the target is not finite"
+    assert found.reason[0].startswith("out of reach") and " rad" not in found.reason[0]
 
 
 def test_from_a_start_near_by_the_near_solution_is_found():
@@ -177,7 +207,7 @@ def test_the_same_seed_gives_the_same_answer():
 
 def test_what_is_no_pose_is_refused():
     with pytest.raises(ShapeError, match=r"\(…, 4, 4\)"):
-        ps.control.inverse_kinematics(PUMA, np.eye(3), "tool")
+        ps.control.inverse_kinematics(PUMA, np.eye(5), "tool")
     with pytest.raises(ShapeError, match="no rotation matrix"):
         ps.control.inverse_kinematics(PUMA, 2 * np.eye(4), "tool")
     builder = ps.ModelBuilder("ring")
@@ -207,6 +237,15 @@ def test_along_a_path_the_joints_do_not_jump():
     assert np.abs(np.diff(found.q, axis=1)).max() < 0.03
 
 
+def test_along_a_path_of_places_the_joints_do_not_jump():
+    first = np.array([0.1, -0.8, 0.4, 0.2, 0.6, 0.1])
+    places = ps.forward_kinematics(PUMA, first + np.linspace(0.0, 0.8, 41)[:, None], "tool")[:, :3, 3]
+    found = ps.control.inverse_kinematics(PUMA, places, "tool", first, path=True)
+    assert found.success.all() and found.q.shape == (41, 6)
+    assert np.abs(np.diff(found.q, axis=0)).max() < 0.05
+
+
 def test_a_path_needs_poses_one_after_the_other():
-    with pytest.raises(ShapeError, match="A path is poses"):
-        ps.control.inverse_kinematics(ps.load("puma560"), np.eye(4), "tool", path=True)
+    for single in (np.eye(4), np.ones(3)):
+        with pytest.raises(ShapeError, match="A path is poses"):
+            ps.control.inverse_kinematics(PUMA, single, "tool", path=True)

@@ -12,17 +12,20 @@ import numpy as np
 
 from phistar.array_types import Array, BoolArray
 from phistar.control.pose_search import PoseSearch
-from phistar.control.reach import checked_targets, explanation, greatest_reach
+from phistar.control.reach import checked_targets, explanation, greatest_reach, target_array
 from phistar.errors import ModelError, ShapeError
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.short_repr import short_repr
 
+TARGETS = "a pose, (…, 4, 4), or a place, (…, 3)"
+
 
 @short_repr
 class InverseKinematics(NamedTuple):
-    """q (…, nq); `success` (…) is true only where the pose is met within the limits; `residual` (…, 6), [rotation
-    vector; position], is what is left; `reason` (…) says in words why it ended; `iterations` (…) and `starts` (…)."""
+    """q (…, nq); `success` (…) is true only where the target is met within the limits; `residual` (…, 6), [rotation
+    vector; position], is what is left, of a place [0; position]; `reason` (…) says in words why it ended; `iterations`
+    (…) and `starts` (…)."""
 
     q: Array
     success: BoolArray
@@ -44,7 +47,8 @@ def inverse_kinematics(
     seed: int = 0,
     path: bool = False,
 ) -> InverseKinematics:
-    """Joint coordinates that bring a frame to a pose (…, 4, 4), within the joints' limits, for any number of targets.
+    """Joint coordinates that bring a frame to a pose, or its origin to a place, within the joints' limits, for any
+    number of targets.
 
     Bodies that bend stay bent as they are in `start`, by default not at all: what moves the frame is joints.
 
@@ -52,8 +56,8 @@ def inverse_kinematics(
     ----------
     model : Model
         A tree.
-    target : (…, 4, 4)
-        Poses in the world.
+    target : (…, 4, 4) or (…, 3)
+        Poses in the world; or places of the frame's origin, its attitude left free.
     frame : str
     start : (…, nq), optional
         Where the search begins; from there the nearest solution is usually found. By default that of some hundred
@@ -65,8 +69,8 @@ def inverse_kinematics(
         nearest to the target first.
     seed : int
     path : bool
-        Whether the poses (…, n, 4, 4) are a path: each search begins where the one before ended, so that the joints
-        follow without a jump where there is a way; `start` is then that of the first.
+        Whether the targets, (…, n, 4, 4) or (…, n, 3), are a path: each search begins where the one before ended, so
+        that the joints follow without a jump where there is a way; `start` is then that of the first.
 
     Returns
     -------
@@ -78,20 +82,25 @@ def inverse_kinematics(
     >>> target = ps.forward_kinematics(arm, [0.3, 0.4, -0.2, 0.1, 0.5, 0.2], "tool")
     >>> bool(ps.control.inverse_kinematics(arm, target, "tool").success)
     True
+    >>> places = target[:3, 3] + [[0.0, 0.0, 0.0], [0.0, 0.0, 0.1]]  # of the tool alone, however it is turned
+    >>> ps.control.inverse_kinematics(arm, places, "tool").success.tolist()
+    [True, True]
     """
     check_robot("inverse_kinematics", (model,))
     if model.loops:
         raise ModelError(f"{model.name} has loops; inverse kinematics is of the tree: assemble, or use model.tree.")
     if not model.nv:
         raise ModelError(f"{model.name} has no joints that could bring a frame anywhere.")
-    poses, problems = checked_targets(target)
+    given = target_array(target, TARGETS)
+    turns = given.shape[-1:] != (3,)
+    poses, problems = checked_targets(given if turns else _poses_at(given), TARGETS)
     if path:
-        given = np.asarray(target, dtype=float)
-        return _along(model, given, frame, start, tolerance=tolerance, iterations=iterations, starts=starts, seed=seed)
+        options: Any = {"tolerance": tolerance, "iterations": iterations, "starts": starts, "seed": seed}
+        return _along(model, given, 2 if turns else 1, frame, start, **options)
     begin = None if start is None else model.checked_q(start, "start")
     batch = poses.shape[:-2] if begin is None else np.broadcast_shapes(poses.shape[:-2], begin.shape[:-1])
     aims = np.broadcast_to(poses, (*batch, 4, 4)).reshape(-1, 4, 4)
-    search = PoseSearch(model, frame, aims, tolerance, iterations, seed)
+    search = PoseSearch(model, frame, aims, turns, tolerance, iterations, seed)
     if begin is None:
         first = search.near(np.arange(len(aims)), np.zeros(len(aims), int))
     else:
@@ -101,18 +110,28 @@ def inverse_kinematics(
     found = search.run(np.clip(first, model.lower_limits, model.upper_limits), good, max(starts, 1))
     reach, reasons = greatest_reach(model, frame), np.full(len(good), "reached", object)
     for i in np.flatnonzero(~found.done).tolist():
-        reasons[i] = explanation(model, frame, search.poses[i], found, i, reach)
+        reasons[i] = explanation(model, frame, search.poses[i], found, i, reach, turns)
     parts = (found.q, found.done, found.error, reasons, found.iterations, found.starts)
     return InverseKinematics(*(np.reshape(x, (*batch, *np.shape(x)[1:])) for x in parts))
 
 
-def _along(model: Model, poses: np.ndarray, frame: str, start: Any, **options: Any) -> InverseKinematics:
-    """Solutions of poses (…, n, 4, 4) one after the other, each from the one before; one that fails is passed over."""
-    if poses.ndim < 3 or not poses.shape[-3]:
-        raise ShapeError(f"A path is poses (…, n, 4, 4), one at least; it was given shape {poses.shape}.")
+def _poses_at(places: np.ndarray) -> np.ndarray:
+    """Poses (…, 4, 4) at places (…, 3), in some attitude."""
+    made = np.broadcast_to(np.eye(4), (*places.shape[:-1], 4, 4)).copy()
+    made[..., :3, 3] = places
+    return made
+
+
+def _along(model: Model, targets: np.ndarray, axes: int, frame: str, start: Any, **options: Any) -> InverseKinematics:
+    """Solutions of targets (…, n, 4, 4) or (…, n, 3), whose own axes are the last `axes`, one after the other, each
+    from the one before; one that fails is passed over."""
+    if targets.ndim <= axes or not targets.shape[-axes - 1]:
+        raise ShapeError(
+            f"A path is poses (…, n, 4, 4) or places (…, n, 3), one at least; it was given shape {targets.shape}."
+        )
     found, at = [], start
-    for k in range(poses.shape[-3]):
-        found.append(inverse_kinematics(model, poses[..., k, :, :], frame, at, **options))
-        at = found[-1].q if k == 0 else np.where(found[-1].success[..., None], found[-1].q, at)
+    for target in np.moveaxis(targets, -axes - 1, 0):
+        found.append(inverse_kinematics(model, target, frame, at, **options))
+        at = found[-1].q if len(found) == 1 else np.where(found[-1].success[..., None], found[-1].q, at)
     axis = found[0].success.ndim
     return InverseKinematics(*(np.stack(parts, axis=axis) for parts in zip(*found, strict=True)))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array
+from phistar.backends.traces.solve import solve_symmetric
 from phistar.compiled import compile
 from phistar.control.reach import Stop
 from phistar.dynamics import forward_kinematics, jacobian
@@ -43,20 +44,30 @@ def pose_gap(pose: np.ndarray, target: np.ndarray) -> Array:
     return np.concatenate([rotations.log(turn), target[..., :3, 3] - pose[..., :3, 3]], axis=-1)
 
 
+def position_rates(J: Any, e: Any, weights: Any) -> Any:
+    """(J*J + R)⁻¹J*e = R⁻¹J*(JR⁻¹J* + I)⁻¹e, (nv,), of the three rows J (3, nv) of a frame's origin: the step where
+    attitude is free."""
+    lightened = J / weights
+    return np.matmul(np.swapaxes(lightened, 0, 1), solve_symmetric(np.matmul(lightened, J.T) + np.eye(3), e[:, None]))[
+        :, 0
+    ]
+
+
 @lru_cache(maxsize=16)
-def _step_kernel(model: Model, frame: str) -> Callable[..., dict[str, np.ndarray]]:
+def _step_kernel(model: Model, frame: str, turns: bool) -> Callable[..., dict[str, np.ndarray]]:
     """(q (…, nq), target (…, 12), damping (…, 1)) → `error` (…, 6), [2 sin(θ/2) n; position], `rates` (…, nv) of the
     next step, `slope` (…, 1), |J*e|² of the joints that may move, and `held` (…, nv), 1 where a limit holds a joint and
-    for every mode."""
+    for every mode. Where attitude does not count, without `turns`, its errors are zero."""
     flat, modal, place = _rates(model)
     lower, upper = model.lower_limits[place], model.upper_limits[place]
 
     def step(q: Any, target: Any, damping: Any) -> dict[str, Any]:
-        pose = forward_kinematics(model, q, frame)
+        pose, J = forward_kinematics(model, q, frame), jacobian(model, q, frame)
         turn = np.matmul(target[:9].reshape(3, 3), np.swapaxes(pose[:3, :3], 0, 1))
         trace = turn[:1, 0] + turn[1:2, 1] + turn[2:, 2] + 1.0
-        error = np.concatenate([axial(turn) / np.sqrt(np.maximum(trace, NEARLY)), target[9:] - pose[:3, 3]])
-        slope = np.matmul(np.swapaxes(jacobian(model, q, frame), 0, 1), error)
+        angles, away = axial(turn) / np.sqrt(np.maximum(trace, NEARLY)), target[9:] - pose[:3, 3]
+        error = np.concatenate([angles if turns else 0.0 * away, away])
+        slope = np.matmul(np.swapaxes(J, 0, 1), error)
         downward, held = 0.5 - 0.5 * np.sign(slope), []
         for i in range(model.nv):
             locked: Any = 0.0 * slope[i : i + 1] + modal[i]
@@ -69,9 +80,15 @@ def _step_kernel(model: Model, frame: str) -> Callable[..., dict[str, np.ndarray
             held.append(locked)
         stops = np.concatenate(held)
         price = np.maximum(damping * (0.5 * np.sum(error * error, keepdims=True)), LEAST_DAMPING)
-        rates = (1.0 - modal) * damped_rates(model, q, error, price + LOCKED * stops, frame)
+        weights = price + LOCKED * stops
+        rates = damped_rates(model, q, error, weights, frame) if turns else position_rates(J[3:], away, weights)
         free = slope * (1.0 - stops)
-        return {"error": error, "rates": rates, "slope": np.sum(free * free, keepdims=True), "held": stops}
+        return {
+            "error": error,
+            "rates": (1.0 - modal) * rates,
+            "slope": np.sum(free * free, keepdims=True),
+            "held": stops,
+        }
 
     return compile(step, model, rows={"target": 12, "damping": 1})
 
@@ -107,11 +124,12 @@ def _row(poses: np.ndarray) -> np.ndarray:
 
 @dataclass(eq=False)
 class PoseSearch:
-    """Targets (n, 4, 4) of a frame, and when a search ends."""
+    """Targets (n, 4, 4) of a frame, whether their attitudes count (`turns`), and when a search ends."""
 
     model: Model
     frame: str
     poses: np.ndarray
+    turns: bool
     tolerance: float
     iterations: int
     seed: int
@@ -119,7 +137,7 @@ class PoseSearch:
     def __post_init__(self) -> None:
         turn = np.nan_to_num(self.poses[:, :3, :3]).reshape(-1, 9)
         self.rows = np.concatenate([turn, np.nan_to_num(self.poses[:, :3, 3])], axis=-1)
-        self.kernel = _step_kernel(self.model, self.frame)
+        self.kernel = _step_kernel(self.model, self.frame, self.turns)
         self.modal = _modal(self.model)
         self.bent = np.zeros((len(self.poses), len(self.modal)))
 
@@ -130,9 +148,10 @@ class PoseSearch:
     def near(self, rows: np.ndarray, tries: np.ndarray) -> np.ndarray:
         """The random places (n, nq) that bring the frame nearest to some targets, each time of others."""
         q, places = _places(self.model, self.frame, self.seed)
-        groups = places.reshape(-1, GROUP, 12)
+        counted = slice(None) if self.turns else slice(9, None)
+        groups = places.reshape(-1, GROUP, 12)[..., counted]
         chosen, found = tries % len(groups), np.empty(len(rows), int)
-        poses = _row(np.nan_to_num(self.poses[rows]))
+        poses = _row(np.nan_to_num(self.poses[rows]))[:, counted]
         for number in np.unique(chosen).tolist():
             own, group = chosen == number, groups[number]
             apart = 0.5 * np.sum(group**2, axis=-1) - poses[own] @ group.T
@@ -153,6 +172,7 @@ class PoseSearch:
             if len(at.rows):
                 at.advance()
         exact = pose_gap(forward_kinematics(self.model, result.q, self.frame), self.poses)
+        exact[:, :3] *= self.turns
         result.error[good], result.done = exact[good], result.done & self.is_met(exact)
         return result
 

@@ -50,15 +50,16 @@ class Stop:
 
 
 def explanation(
-    model: Model, frame: str, target: np.ndarray, end: Stop, i: int, reach: tuple[np.ndarray, float]
+    model: Model, frame: str, target: np.ndarray, end: Stop, i: int, reach: tuple[np.ndarray, float], turns: bool
 ) -> str:
-    """Why search i did not reach its target, in a sentence."""
+    """Why search i did not reach its target, in a sentence; `turns`: whether attitude counts."""
     if not np.isfinite(target).all() or not np.isfinite(end.error[i]).all():
         return "the target is not finite"
     centre, most = reach
     distance = float(np.linalg.norm(target[:3, 3] - centre))
     turn, gap = (float(np.linalg.norm(part)) for part in (end.error[i, :3], end.error[i, 3:]))
-    left = f"{gap:.3g} m and {turn:.3g} rad are left after {end.starts[i]} starts"
+    left = f"{gap:.3g} m and {turn:.3g} rad" if turns else f"{gap:.3g} m"
+    left = f"{left} are left after {end.starts[i]} starts"
     if distance > most:
         where = ", ".join(f"{x:.4g}" for x in centre)
         return (
@@ -92,14 +93,19 @@ def _slide(kind: Any) -> float:
     return float(np.max(np.abs(kind.limits))) if isinstance(kind, Prismatic) else np.inf
 
 
-def checked_targets(target: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Poses (…, 4, 4), and where they are not finite; what is no rotation matrix is refused."""
+def target_array(target: Any, kinds: str) -> np.ndarray:
+    """What was given as targets, in numbers; `kinds` says which there are."""
     try:
-        poses = np.asarray(target, dtype=float)
+        return np.asarray(target, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise ShapeError(f"A target is a pose, (…, 4, 4); it was given {target!r:.100}.") from None
+        raise ShapeError(f"A target is {kinds}; it was given {target!r:.100}.") from None
+
+
+def checked_targets(target: Any, kinds: str = "a pose, (…, 4, 4)") -> tuple[np.ndarray, np.ndarray]:
+    """Poses (…, 4, 4), and where they are not finite; what is no rotation matrix is refused."""
+    poses = target_array(target, kinds)
     if poses.shape[-2:] != (4, 4):
-        raise ShapeError(f"A target is a pose, (…, 4, 4); it was given shape {poses.shape}.")
+        raise ShapeError(f"A target is {kinds}; it was given shape {poses.shape}.")
     broken = ~np.all(np.isfinite(poses), axis=(-1, -2))
     turn = np.where(broken[..., None, None], np.eye(3), poses[..., :3, :3])
     off = np.abs(np.matmul(turn, np.swapaxes(turn, -1, -2)) - np.eye(3)).max(axis=(-1, -2))
