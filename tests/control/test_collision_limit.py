@@ -67,3 +67,28 @@ def test_ignored_pairs_and_bad_settings():
         ps.control.CollisionLimit(0.5, within=0.1)
     with pytest.raises(ps.PhistarError, match="An obstacle is a"):
         ps.control.CollisionLimit(obstacles=[ps.Sphere(0.1)])
+
+
+def test_a_pose_beside_a_ball_is_met_with_the_margin_kept():
+    """Steps that turn back where a distance is curved are halved, so that the search comes to rest."""
+    arm, end = snake(), np.array([-0.2, 0.9, 0.9, 0.9])
+    limits = (ps.control.JointLimits(), ps.control.CollisionLimit(0.02, [BALL]))
+    place = ps.forward_kinematics(arm, end, "tip")[:3, 3]
+    tasks = [ps.control.FrameTask("tip", place, weight=(1, 1, 0)), ps.control.PostureTask(end)]
+    found = ps.control.solve_tasks(arm, tasks, [-0.5, 0.2, 0.2, 0.2], limits=limits)
+    assert found.success
+    assert min(pair.distance for pair in limits[1].distances(arm, found.q)) > 0.02 - 1e-6
+
+
+def test_meshes_keep_apart_by_their_hulls(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.box((0.2, 0.2, 0.2)).export(tmp_path / "box.stl")
+    arm, q = snake(), np.array([0.3, 0.9, 0.8, -0.4])
+
+    def distances(shape):
+        obstacle = ps.Geometry(shape, ps.Pose(xyz=(1.0, 0.6, 0.3)), role="collision", name="box")
+        return [(x.names, x.distance) for x in ps.control.CollisionLimit(0.0, [obstacle], within=5.0).distances(arm, q)]
+
+    meshes, boxes = distances(ps.Mesh(str(tmp_path / "box.stl"))), distances(ps.Box((0.2, 0.2, 0.2)))
+    assert [names for names, _ in meshes] == [names for names, _ in boxes]
+    np.testing.assert_allclose([x for _, x in meshes], [x for _, x in boxes], rtol=0, atol=1e-6)

@@ -89,8 +89,46 @@ def test_along_a_path_the_motion_is_continuous():
 def test_bad_input_gets_a_sentence():
     with pytest.raises(ps.ShapeError, match="at least one task"):
         c.task_rates(ARM, START, [], 0.1)
-    with pytest.raises(ps.ShapeError, match=r"\(4, 4\)"):
+    with pytest.raises(ps.ShapeError, match=r"pose \(4, 4\) or place"):
         c.task_rates(ARM, START, [c.FrameTask("tool", np.eye(3))], 0.1)
     with pytest.raises(ps.InfeasibleError, match="stands where"):
         here = ps.forward_kinematics(ARM, START, "tool")[:3, 3]
         c.task_rates(ARM, START, [c.LookAtTask("tool", here)], 0.1)
+    pose = ps.forward_kinematics(ARM, START, "tool")
+    with pytest.raises(ps.ShapeError, match="finite pose"):
+        c.solve_tasks(ARM, [c.FrameTask("tool", np.nan * pose)], START)
+    with pytest.raises(ps.ShapeError, match="no rotation matrix"):
+        c.solve_tasks(ARM, [c.FrameTask("tool", 2.0 * pose)], START)
+    with pytest.raises(ps.ShapeError, match="looks at must be a place"):
+        c.solve_tasks(ARM, [c.LookAtTask("tool", [np.nan, 0.0, 0.0])], START)
+    with pytest.raises(ps.ShapeError, match="one number or 6 of them"):
+        c.solve_tasks(ARM, [c.FrameTask("tool", pose, weight=(1.0, 1.0))], START)
+    with pytest.raises(ps.ShapeError, match="none negative"):
+        c.solve_tasks(ARM, [c.FrameTask("tool", pose, weight=-1.0)], START)
+    with pytest.raises(ps.ShapeError, match="nothing is asked for"):
+        c.solve_tasks(ARM, [c.FrameTask("tool", pose, weight=0.0)], START)
+    with pytest.raises(ps.ShapeError, match="at least one task"):
+        c.solve_tasks(ARM, [], START)
+
+
+def test_limits_that_are_passed_are_named_with_how_far():
+    place = ps.forward_kinematics(ARM, START, "tool")[:3, 3]
+    limits = [c.SphereLimit("tool", place, 0.1), c.SphereLimit("tool", place + np.array([0.01, 0, 0]), 0.3)]
+    with pytest.raises(ps.InfeasibleError, match=r"radius=0.1\) is passed by 0.1.*radius=0.3\) is passed by 0.29"):
+        c.task_rates(ARM, START, [c.FrameTask("tool", place)], 0.1, limits=limits)
+
+
+def test_a_place_is_a_pose_whose_attitude_is_free():
+    pose = ps.forward_kinematics(ARM, START + 0.2, "tool")
+    place, weighted = c.FrameTask("tool", pose[:3, 3]), c.FrameTask("tool", pose, weight=(0, 0, 0, 1, 1, 1))
+    one, other = (c.task_rates(ARM, START, [task], 0.1) for task in (place, weighted))
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("weight", [0.05, 1.0, 20.0])
+def test_what_is_asked_for_is_met_beside_a_posture(weight):
+    """However tasks are weighed; the default posture is a wish."""
+    place = ps.forward_kinematics(ARM, START, "tool")[:3, 3] + [0.0, 0.1, 0.0]
+    found = c.solve_tasks(ARM, [c.FrameTask("tool", place, weight), c.PostureTask(START)], START)
+    assert found.success and found.iterations > 0
+    assert np.abs(ps.forward_kinematics(ARM, found.q, "tool")[:3, 3] - place).max() < 1e-5

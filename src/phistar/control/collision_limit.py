@@ -8,7 +8,7 @@ for the nearest points of two shapes and the unit normal n from one to the other
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, final
 
@@ -20,7 +20,7 @@ from phistar.control.tasks import Limit
 from phistar.dynamics import forward_kinematics, jacobian
 from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
-from phistar.model.geometry import Geometry
+from phistar.model.geometry import Geometry, Mesh, Polytope
 from phistar.spatial import skew
 
 
@@ -40,8 +40,8 @@ class Distance(NamedTuple):
 class CollisionLimit(Limit):
     """The robot's collision shapes stay apart from each other and from obstacles, by a margin.
 
-    Shapes of one body, of a body and its parent, and of bodies in `ignored` may touch. Meshes need their hulls
-    (`ps.Polytope.hull`).
+    Shapes of one body, of a body and its parent, and of bodies in `ignored` may touch. Meshes keep apart by their
+    convex hulls.
 
     Parameters
     ----------
@@ -108,6 +108,12 @@ class CollisionLimit(Limit):
         return G, h
 
 
+def _as_convex(site: Site) -> Site:
+    """A shape that has a distance: of a mesh its hull."""
+    shape = site.shape
+    return replace(site, shape=Polytope.hull(shape)) if isinstance(shape, Mesh) and shape.path else site
+
+
 def _shape_pose(model: Model, q: np.ndarray, site: Site) -> tuple[np.ndarray, np.ndarray]:
     """Rotation and origin of a shape in the world."""
     pose = np.eye(4) if site.body < 0 else forward_kinematics(model, q, model.bodies[site.body].name)
@@ -122,6 +128,7 @@ def _pairs(
     apart = {frozenset(model.body_index(name) for name in pair) for pair in ignored}
     own, above = sites(model), dict(enumerate(model.parents))
     standing = [Site(o.name or f"obstacle {i}", -1, o.shape, o.placement) for i, o in enumerate(obstacles)]
+    own, standing = ([_as_convex(site) for site in each] for each in (own, standing))
     found = []
     for i, a in enumerate(own):
         for b in own[:i]:

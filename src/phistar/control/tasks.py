@@ -10,12 +10,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from phistar.array_types import Array
 from phistar.control.pose_search import pose_gap
+from phistar.control.reach import checked_targets, target_array
 from phistar.dynamics import center_of_mass, center_of_mass_jacobian, forward_kinematics, jacobian
 from phistar.errors import InfeasibleError, ShapeError
 from phistar.loops.feasible_rates import EMPTY, closure_jacobian
@@ -26,7 +28,8 @@ from phistar.model.check import check_robot
 from phistar.short_repr import short_repr
 from phistar.spatial import skew
 
-FAR = 1e30  # what DAQP takes for no bound
+LONGEST = 0.5  # rad or m, that a joint may move at once; half as far wherever the way turns back
+WISH = 0.01  # of the greatest weight: what is less is only wished for
 
 
 class Task(ABC):
@@ -43,11 +46,13 @@ class Task(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class FrameTask(Task):
-    """A frame at a pose (4, 4); of weights (6,), angular part first, zeros leave a direction free.
+    """A frame at a pose (4, 4), or its origin alone at a place (3,).
+
+    Of a pose's weights (6,), angular part first, zeros leave a direction free.
 
     Examples
     --------
-    >>> ps.control.FrameTask("tool", np.eye(4), weight=(0, 0, 0, 1, 1, 1)).gain  # the position alone
+    >>> ps.control.FrameTask("tool", (0.4, 0.1, 0.3)).gain
     1.0
     """
 
@@ -57,10 +62,16 @@ class FrameTask(Task):
     gain: float = 1.0
 
     def rows(self, model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        target = np.asarray(self.pose, dtype=float)
-        if target.shape != (4, 4):
-            raise ShapeError(f"The pose of {self.frame} has shape {target.shape}; it must be (4, 4).")
-        return pose_gap(forward_kinematics(model, q, self.frame), target), jacobian(model, q, self.frame)
+        target, pose, J = self._target, forward_kinematics(model, q, self.frame), jacobian(model, q, self.frame)
+        return (target - pose[:3, 3], J[3:]) if target.ndim == 1 else (pose_gap(pose, target), J)
+
+    @cached_property
+    def _target(self) -> np.ndarray:
+        what = f"The target of {self.frame}"
+        target = target_array(self.pose, "a pose (4, 4) or a place (3,)")
+        if target.shape not in ((4, 4), (3,)) or not np.isfinite(target).all():
+            raise ShapeError(f"{what} has shape {target.shape}; it must be a finite pose (4, 4) or place (3,).")
+        return target if target.ndim == 1 else checked_targets(target)[0]
 
 
 @final
@@ -76,7 +87,7 @@ class LookAtTask(Task):
 
     def rows(self, model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         pose, J = forward_kinematics(model, q, self.frame), jacobian(model, q, self.frame)
-        line = np.asarray(self.point, dtype=float) - pose[:3, 3]
+        line = _place(f"What {self.frame} looks at", self.point) - pose[:3, 3]
         distance = float(np.linalg.norm(line))
         if distance < 1e-9:
             raise InfeasibleError(f"{self.frame} stands where it should look at.")
@@ -88,10 +99,11 @@ class LookAtTask(Task):
 @final
 @dataclass(frozen=True, eq=False)
 class PostureTask(Task):
-    """The joints at q (nq,); with a small weight, what a redundant robot does with the rest."""
+    """The joints at q (nq,): what a redundant robot does with the rest, as its weight is small, by about which it moves
+    the other tasks."""
 
     q: Any
-    weight: Any = 1e-3
+    weight: Any = 1e-8
     gain: float = 1.0
 
     def rows(self, model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -108,7 +120,26 @@ class CenterOfMassTask(Task):
     gain: float = 1.0
 
     def rows(self, model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return np.asarray(self.position, dtype=float) - center_of_mass(model, q), center_of_mass_jacobian(model, q)
+        wanted = _place("The centre of mass's place", self.position)
+        return wanted - center_of_mass(model, q), center_of_mass_jacobian(model, q)
+
+
+def _place(what: str, given: Any) -> np.ndarray:
+    place = np.asarray(given, dtype=float)
+    if place.shape != (3,) or not np.isfinite(place).all():
+        raise ShapeError(f"{what} must be a place (3,), finite; it was given {given!r:.60}.")
+    return place
+
+
+def _weights(task: Task, error: np.ndarray) -> np.ndarray:
+    """The weights of a task's errors (m,), which must be one number or m of them, none negative."""
+    weight = np.asarray(task.weight, dtype=float)
+    if weight.shape not in ((), error.shape) or not (np.isfinite(weight) & (weight >= 0.0)).all():
+        raise ShapeError(
+            f"The weight of a {type(task).__name__} is one number or {len(error)} of them, finite and none negative; "
+            f"it was given {task.weight!r:.60}."
+        )
+    return np.broadcast_to(weight, error.shape)
 
 
 class Limit(ABC):
@@ -194,7 +225,7 @@ def task_rates(
     H, c = damping * np.eye(model.nv), np.zeros(model.nv)
     for task in tasks:
         error, J = task.rows(model, place)
-        weighted = np.broadcast_to(np.asarray(task.weight, dtype=float), error.shape)[:, None] * J
+        weighted = _weights(task, error)[:, None] * J
         H += J.T @ weighted
         c -= task.gain / dt * (weighted.T @ error)
     rows = [limit.rows(model, place, dt) for limit in limits]
@@ -205,8 +236,15 @@ def task_rates(
     slack = h[kept] - G[kept] @ closing
     found = least_quadratic(free.T @ H @ free, free.T @ (c + H @ closing), G[kept] @ free, slack)
     if found is None:
-        raise InfeasibleError("No rates keep all limits: the robot already stands beyond one of them.")
+        raise InfeasibleError(f"No rates keep all limits: {_violations_of(limits, rows, dt)}.")
     return closing + free @ found
+
+
+def _violations_of(limits: Sequence[Limit], rows: list[tuple[np.ndarray, np.ndarray]], dt: float) -> str:
+    """The limits that the robot stands beyond, with how far."""
+    beyond = [(-dt * float(h.min(initial=0.0)), limit) for limit, (_, h) in zip(limits, rows, strict=True)]
+    told = [f"{limit!r:.100} is passed by {far:.3g}" for far, limit in beyond if far > 0.0]
+    return ", ".join(told) or "loops that are open cannot close within them"
 
 
 def _feasible_rates(model: Model, q: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -252,7 +290,8 @@ def solve_tasks(
     start : (nq,), optional
         By default neutral.
     tolerance : float
-        Of the tasks' weighted errors, √Σw e², of those with a weight of at least 0.1, and of open loops.
+        Of the tasks' weighted errors, √Σw e², and of open loops; weights below a hundredth of the greatest are wishes,
+        whose errors do not count.
     iterations : int
 
     Returns
@@ -269,21 +308,28 @@ def solve_tasks(
     """
     check_robot("solve_tasks", (model,))
     begin = model.neutral() if start is None else model.checked_q(start, "start")
+    if begin.ndim != 1 or not tasks:
+        raise ShapeError(f"solve_tasks takes one start (nq,) and at least one task; start is {begin.shape}.")
     q, left, count = np.clip(begin, model.lower_limits, model.upper_limits), np.inf, 0
+    before_step, most = np.zeros(model.nv), LONGEST
     for count in range(iterations + 1):
         left, before = _remaining_error(model, tasks, q), left
         if left <= tolerance or count == iterations or (count > 20 and abs(before - left) <= 1e-12 * left):
             break
         step = task_rates(model, q, tasks, 1.0, limits=limits, damping=1e-9 + 1e-4 * min(left, 1.0) ** 2)
-        longest = float(np.abs(step).max(initial=0.0))
-        q = model.integrate(q, step * min(1.0, 0.5 / max(longest, 1e-300)))
+        most = 0.5 * most if step @ before_step < 0.0 else min(2.0 * most, LONGEST)
+        before_step = step * min(1.0, most / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+        q = model.integrate(q, before_step)
     return TaskSolution(q, left <= tolerance, left, count)
 
 
 def _remaining_error(model: Model, tasks: Sequence[Task], q: np.ndarray) -> float:
     total = float(np.sum(loop_residual(model, q) ** 2)) if model.loops else 0.0
-    for task in tasks:
-        error = task.rows(model, q)[0]
-        weight = np.broadcast_to(np.asarray(task.weight, dtype=float), error.shape)
-        total += float(np.sum(np.where(weight >= 0.1, weight, 0.0) * error**2))
+    errors = [task.rows(model, q)[0] for task in tasks]
+    weights = [_weights(task, error) for task, error in zip(tasks, errors, strict=True)]
+    least = WISH * max(float(weight.max(initial=0.0)) for weight in weights)
+    if not least:
+        raise ShapeError("All weights of the tasks are zero: nothing is asked for.")
+    for error, weight in zip(errors, weights, strict=True):
+        total += float(np.sum(np.where(weight >= least, weight, 0.0) * error**2))
     return float(np.sqrt(total))
