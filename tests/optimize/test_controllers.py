@@ -122,7 +122,11 @@ def test_bad_controllers_get_a_sentence():
     with pytest.raises(ps.ShapeError, match="noise must be positive"):
         ps.control.PathIntegral(task(), noise=0.0)
     limited = task(constraints=[o.constraint(lambda q, v, u: v[:1], -1.0, 1.0)])
-    with pytest.raises(ps.PhistarError, match="no constraints"):
-        ps.control.PathIntegral(limited, noise=1.0).plan([0, 0], [0, 0])
+    at_end = task(terminal_constraints=[o.constraint(lambda q, v, u: v[:1], -1.0, 1.0)])
+    for constrained in (limited, at_end):
+        with pytest.raises(ps.PhistarError, match="no constraints"):
+            ps.control.PathIntegral(constrained, noise=1.0)
+    with pytest.raises(ps.ShapeError, match="noise must be positive"):
+        ps.control.PathIntegral(task(), noise=1e200)
     with pytest.raises(ps.PhistarError, match="at least one iteration"):
         ps.control.ModelPredictiveControl(task(), iterations=0)

@@ -46,7 +46,7 @@ def test_steps_have_the_derivatives_of_differences(make):
     nv = model.nv
     transition, h = Transition(model, np.eye(nv)[:, -1:], True), np.array([0.1])
     q, v, u = model.random(rng), rng.normal(size=nv), rng.normal(size=1)
-    sweep = RiccatiSweep(1, 2 * nv, 1, transition.places, transition.curved_rates)
+    sweep = RiccatiSweep(1, 2 * nv, 1, transition.places, transition.curved)
     transition.linear(q[None], v[None], u[None], h, sweep)
     after = transition.after(q[None], v[None], u[None], h)
 
@@ -80,7 +80,7 @@ def test_a_mechanisms_sweep_is_that_of_its_matrices(make, bounded):
     model, rng, N = make(), np.random.default_rng(3), 5
     nv = model.nv
     transition, h = Transition(model, np.eye(nv)[:, -2:], True), rng.uniform(0.05, 0.1, N)
-    sweep = RiccatiSweep(N, 2 * nv, 2, transition.places, transition.curved_rates)
+    sweep = RiccatiSweep(N, 2 * nv, 2, transition.places, transition.curved)
     transition.linear(model.random(rng, (N,)), rng.normal(size=(N, nv)), rng.normal(size=(N, 2)), h, sweep)
     plain = RiccatiSweep(N, 2 * nv, 2)
     both = step_matrices(sweep)
@@ -227,7 +227,7 @@ def test_an_infeasible_problem_says_which_constraint_and_by_how_much():
     found = o.problem(
         acrobot(), [0, 0], dt=0.05, steps=20, running=[o.control(1.0)], terminal_constraints=[far], terminal=[]
     ).solve(iterations=150)
-    assert not found.converged and "'tip at a place' cannot be met: it is violated by" in found.reason
+    assert not found.converged and "cannot be met: 'tip at a place' is violated by" in found.reason
     assert found.violation > 2.9
 
 
@@ -285,6 +285,45 @@ def test_a_cost_that_no_control_changes_is_told():
     constant = o.residual(lambda q, v, u: np.ones(1))
     found = o.problem(acrobot(), [0, 0], dt=0.1, steps=5, running=[constant]).solve()
     assert not found.converged and "no cost depends on the controls" in found.reason
+
+
+def test_controls_that_cost_nothing_themselves_are_named():
+    """Where the search ends before it has found what they should be."""
+    moved = o.problem(acrobot(), [0.1, 0], dt=0.1, steps=5, running=[o.joint_position([0.0, 0.0])])
+    assert "does not depend on the controls of upper, lower, but for" in moved.solve(iterations=2).reason
+    both = o.problem(acrobot(), [0.1, 0], dt=0.1, steps=5, running=[o.joint_position([0.0, 0.0]), o.control(1e-3)])
+    assert both.solve(iterations=2).reason == "it stopped after 2 iterations"
+
+
+def test_guesses_that_are_no_numbers_or_move_to_none_get_a_sentence():
+    task = o.problem(acrobot(), [0, 0], dt=0.1, steps=5, running=[o.control(1.0)])
+    q = np.zeros((6, 2))
+    q[3] = np.nan
+    with pytest.raises(ps.ShapeError, match="The guess of q is not finite at 1 knots, the first is 3"):
+        task.solve(q=q)
+    fast = task.starting_from([0.0, 0.0], [1e200, 0.0]).solve()
+    assert not fast.converged and "step from knot 0 of the guess is not finite" in fast.reason
+
+
+def test_casadi_functions_are_costs_and_constraints():
+    casadi = pytest.importorskip("casadi")
+    q, v, u = (casadi.SX.sym(name, 2) for name in "qvu")
+    cost = casadi.Function("cost", [q, v, u], [casadi.vertcat(casadi.sin(q[0]), 0.1 * u)])
+    limit = casadi.Function("limit", [q, v, u], [v[0]])
+    given = [
+        (cost, limit),
+        (lambda q, v, u: np.concatenate([np.sin(q[:1]), 0.1 * u]), lambda q, v, u: v[:1]),
+    ]
+    found = [
+        o.problem(
+            acrobot(), [0.3, 0.1], dt=0.05, steps=8, running=[o.residual(a)], constraints=[o.constraint(b, -0.5, 0.5)]
+        ).solve()
+        for a, b in given
+    ]
+    assert all(each.converged for each in found) and np.abs(found[0].v[:, 0]).max() < 0.5 + 1e-5
+    np.testing.assert_allclose(found[0].u, found[1].u, rtol=0, atol=1e-9)
+    with pytest.raises(ps.PhistarError, match="columns q, v and u"):
+        o.residual(casadi.Function("short", [q], [q]))
 
 
 def test_threads_that_solve_one_problem_do_not_disturb_each_other():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from operator import add, mul, neg, sub, truediv
 from typing import Any
@@ -45,6 +46,20 @@ def on_arrays(function: Any) -> Walk:
         return tuple(_dense_output(sparsity, i, found, batch) for i, sparsity in enumerate(outputs))
 
     return walk
+
+
+def function_of_state(function: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
+    """A function of q, v and u as it is; of a `casadi.Function` of these three, its first result as a row."""
+    library = sys.modules.get("casadi")
+    if library is None or not isinstance(function, library.Function):
+        return function
+    if function.n_in() != 3 or function.n_out() < 1 or function.size2_out(0) != 1:
+        raise StatementError(
+            f"The CasADi function {function.name()} must be one of columns q, v and u, and give a column: it has "
+            f"{function.n_in()} arguments and {function.n_out()} results."
+        )
+    walk = on_arrays(function)
+    return lambda q, v, u: walk(q, v, u)[0][..., 0]
 
 
 def _scalar_instructions(function: Any) -> Any:

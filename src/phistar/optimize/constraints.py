@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array
+from phistar.control.casadi_maps import function_of_state
 from phistar.dynamics import forward_kinematics
 from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
@@ -78,7 +79,7 @@ def constraint(
 
     Parameters
     ----------
-    function : callable
+    function : callable or casadi.Function
         g(q, v, u) → (m,); run once on symbols, so that it must not branch on values.
     lower, upper : float or (m,)
         Bounds, of all entries of g or of each; equal ones make an equation.
@@ -94,7 +95,8 @@ def constraint(
     >>> ps.optimize.constraint(lambda q, v, u: q[:1] + q[1:2], upper=1.0).upper
     array([1.])
     """
-    return Constraint(name, lambda model, q, v, u: function(q, v, u), lower, upper)
+    own = function_of_state(function)
+    return Constraint(name, lambda model, q, v, u: own(q, v, u), lower, upper)
 
 
 def joint_limits(model: Model) -> Constraint:

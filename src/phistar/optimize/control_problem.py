@@ -31,9 +31,11 @@ from phistar.optimize.solution import Solution
 from phistar.optimize.transition import Transition
 from phistar.optimize.trials import Trials
 from phistar.plant.plant import Plant
+from phistar.short_repr import short_repr
 from phistar.steps.sweep import RiccatiSweep
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Problem:
     """An optimal-control problem; `solve` finds the motion of least cost. Made by `ps.optimize.problem`."""
@@ -47,6 +49,7 @@ class Problem:
     constraints: tuple[Constraint, ...]
     terminal_constraints: tuple[Constraint, ...]
     actuation: Array
+    control_names: tuple[str, ...]  # of the joints or actuators that the controls drive
     low: Array
     high: Array
     passive: bool
@@ -120,10 +123,14 @@ class Problem:
         if u is None:
             u = np.clip(self._holding(q[:-1]), self.low, self.high)
         forces = np.asarray(u, dtype=float)
-        if forces.shape not in ((N, self.controls), (self.controls,)) or not np.isfinite(forces).all():
-            raise ShapeError(f"u has shape {forces.shape}; it must be ({N}, {self.controls}), finite.")
+        if forces.shape not in ((N, self.controls), (self.controls,)):
+            raise ShapeError(f"u has shape {forces.shape}; it must be ({N}, {self.controls}) or ({self.controls},).")
         v, q[0] = v.copy(), self.q0
         v[0] = self.v0
+        for name, array in (("q", q), ("v", v), ("u", np.broadcast_to(forces, (N, self.controls)))):
+            bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
+            if len(bad):
+                raise ShapeError(f"The guess of {name} is not finite at {len(bad)} knots, the first is {bad[0]}.")
         return q, v, np.broadcast_to(forces, (N, self.controls)).copy()
 
     def _holding(self, q: np.ndarray) -> np.ndarray:
@@ -254,7 +261,7 @@ def problem(
     held = _fit_constraints(constraints, robot, names), _fit_constraints(terminal_constraints, robot, names)
     if not (lists[0] or lists[1]):
         raise PhistarError("A problem without costs has no best motion; give running or terminal costs.")
-    return Problem(robot, *start, _lengths(dt, steps), *lists, *held, matrix, low, high, passive, plant)
+    return Problem(robot, *start, _lengths(dt, steps), *lists, *held, matrix, tuple(names), low, high, passive, plant)
 
 
 def _start(model: Model, plant: Plant | None, q0: Any, v0: Any) -> tuple[np.ndarray, np.ndarray]:

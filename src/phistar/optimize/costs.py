@@ -14,6 +14,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.traces.arrays import traced
+from phistar.control.casadi_maps import function_of_state
 from phistar.control.control_law import TINY
 from phistar.dynamics import center_of_mass, forward_kinematics, frame_velocity, momentum
 from phistar.errors import ShapeError
@@ -252,7 +253,8 @@ def residual(function: Callable[[Any, Any, Any], Any], weight: Any = 1.0, name: 
 
     Parameters
     ----------
-    function : callable
+    function : callable or casadi.Function
+        Of columns q, v and u, if it is CasADi's.
     weight : float or (m,)
     name : str
         What it is called in messages.
@@ -266,4 +268,5 @@ def residual(function: Callable[[Any, Any, Any], Any], weight: Any = 1.0, name: 
     >>> ps.optimize.residual(lambda q, v, u: np.stack([np.sin(q[0]), q[1]])).name
     'residual'
     """
-    return Cost(name, lambda model, q, v, u, target: function(q, v, u), np.zeros(0), weight)
+    own = function_of_state(function)
+    return Cost(name, lambda model, q, v, u, target: own(q, v, u), np.zeros(0), weight)

@@ -22,6 +22,13 @@ def solve_constrained(
     regularization: float,
 ) -> Solution:
     """The motion of least cost that keeps the constraints."""
+    with np.errstate(all="ignore"):  # trials may diverge
+        return _solve(problem, guess, ends, regularization)
+
+
+def _solve(
+    problem: Problem, guess: tuple[np.ndarray, np.ndarray, np.ndarray], ends: Ends, regularization: float
+) -> Solution:
     running = _Multipliers(problem.running_kernel, problem.constraints, problem.steps, problem.h)
     terminal = _Multipliers(problem.terminal_kernel, problem.terminal_constraints, 1, np.ones(1))
     at = Iterate(problem, *guess, running.parameters, terminal.parameters, regularization)
@@ -40,7 +47,8 @@ def solve_constrained(
         at.filter.clear()
         reason = improve(at, ends)
     if worst > ends.allowed:
-        reason = max((group.worst_violation() for group in groups), key=lambda pair: pair[0])[1]
+        told = [each for group in groups for each in group.violations_above(ends.allowed)]
+        reason = "constraints cannot be met: " + ", ".join(told)
     cost = _plain_cost(at, running, terminal) if groups or reason else at.cost
     return _solution(problem, at, reason, worst, cost)
 
@@ -85,17 +93,16 @@ class _Multipliers:
             self.parameters[:, own] = penalty
         self.penalty = penalty
 
-    def worst_violation(self) -> tuple[float, str]:
-        """The greatest violation, in a sentence."""
-        found = [
-            (float(np.abs(x).max()), c.name, int(np.argmax(np.abs(x).max(axis=1))))
-            for x, c in zip(self._violations(), self.constraints, strict=True)
-        ]
-        if not found:
-            return -1.0, ""
-        size, name, knot = max(found)
-        where = "at the end" if len(self.values[0]) == 1 else f"at knot {knot}"
-        return size, f"the constraint {name!r} cannot be met: it is violated by {size:.3g} {where}"
+    def violations_above(self, allowed: float) -> list[str]:
+        """Which constraints are violated by more, by how much at most, and where."""
+        told = []
+        for x, constraint in zip(self._violations(), self.constraints, strict=True):
+            sizes = np.abs(x).max(axis=1)
+            knot = int(np.argmax(sizes))
+            where = "at the end" if len(sizes) == 1 else f"at knot {knot}"
+            if not sizes[knot] <= allowed:
+                told.append(f"{constraint.name!r} is violated by {sizes[knot]:.3g} {where}")
+        return told
 
 
 def _plain_cost(at: Iterate, running: _Multipliers, terminal: _Multipliers) -> float:

@@ -60,8 +60,8 @@ class SampledMotions:
     def parameters(self) -> np.ndarray:
         """Targets and weights (p,), the same at every knot."""
         kernel = self.problem.running_kernel
-        if any(cost.target.ndim > 1 for cost in kernel.costs) or self.problem.constraints:
-            raise PhistarError("Sampled motions take costs whose targets are the same at every knot, no constraints.")
+        if any(cost.target.ndim > 1 for cost in kernel.costs):
+            raise PhistarError("Sampled motions take costs whose targets are the same at every knot.")
         weights = sum(kernel.sizes)
         made = kernel.parameters(1)[0]
         made[len(made) - weights :] *= self.problem.h[0]
@@ -183,6 +183,9 @@ class SampledMotions:
         return self.problem.terminal_kernel.value(q, v, *given)[..., 0]
 
 
+LOUDEST = 1e100  # a deviation whose square is a number
+
+
 class Believed(NamedTuple):
     """Controls (N, nu) and the covariance (nu, nu) of their noise, when they begin, s, and the rounds so far."""
 
@@ -204,6 +207,7 @@ class SampledPlan(NamedTuple):
 
 
 @final
+@short_repr
 @dataclass(frozen=True, eq=False)
 class PathIntegral:
     """A controller in samples that averages thousands of noisy rollouts by their cost (path-integral control).
@@ -247,6 +251,8 @@ class PathIntegral:
     def __post_init__(self) -> None:
         step_length(self.problem)
         assert self.motions.trials and self._covariance is not None  # which say what is wrong with them
+        if self.problem.constraints or self.problem.terminal_constraints:
+            raise PhistarError("Sampled motions keep bounds on controls, no constraints; make costs of them.")
         if self.samples < 2 or self.rounds < 1 or not self.temperature > 0.0 or not 0.0 <= self.adapt <= 1.0:
             raise PhistarError(
                 "Path-integral control needs two samples, a round, a positive temperature, 0 ≤ adapt ≤ 1."
@@ -266,7 +272,7 @@ class PathIntegral:
         if noise.shape == (nu, nu) and nu > 1:
             good = np.isfinite(noise).all() and np.allclose(noise, noise.T) and np.linalg.eigvalsh(noise)[0] > 0.0
         else:
-            good = noise.shape in ((), (nu,), (1, 1)) and bool(((noise > 0.0) & np.isfinite(noise)).all())
+            good = noise.shape in ((), (nu,), (1, 1)) and bool(((noise > 0.0) & (noise < LOUDEST)).all())
         if not good:
             raise ShapeError(f"noise must be positive: one number, {nu} of them, or a covariance ({nu}, {nu}).")
         if noise.ndim == 2:

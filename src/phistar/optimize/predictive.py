@@ -12,6 +12,7 @@ from phistar.array_types import Array
 from phistar.control.sampled import Command
 from phistar.errors import PhistarError
 from phistar.optimize.control_problem import Problem
+from phistar.short_repr import short_repr
 
 
 class Plan(NamedTuple):
@@ -31,6 +32,7 @@ def step_length(problem: Problem) -> float:
 
 
 @final
+@short_repr
 @dataclass(frozen=True, eq=False)
 class ModelPredictiveControl:
     """A controller in samples that solves an optimal-control problem from the state it senses, and does its first step.

@@ -74,6 +74,18 @@ class Iterate:
         if problem.is_bounded:
             sweep.vector("low")[:], sweep.vector("high")[:] = problem.low - self.u, problem.high - self.u
 
+    @property
+    def first_broken(self) -> int:
+        """The first knot whose step is not finite."""
+        return int(np.argmax(~np.isfinite(self.gaps).all(axis=1)))
+
+    def free_controls(self) -> str:
+        """The controls that cost nothing themselves, in words; "" where there are none."""
+        names, n = self.problem.control_names if self.history else (), 2 * self.problem.model.nv
+        weights = [self.sweep.table("W")[:-1, n + i, n + i] for i in range(len(names))]
+        told = ", ".join(name for name, own in zip(names, weights, strict=True) if not own.any())
+        return f"the cost does not depend on the controls of {told}" if told else ""
+
     def direction(self) -> tuple[float, float] | None:
         """Σ slope and ½Σ curvature of the cost along the step, after the sweep; None where no regularization helps."""
         sweep = self.sweep
@@ -183,11 +195,8 @@ class Ends:
 
 def improve(at: Iterate, ends: Ends) -> str:
     """Iterate until the cost is least; the reason why it ended, "" when it is."""
-    with np.errstate(all="ignore"):  # trials may diverge
-        return _improve(at, ends)
-
-
-def _improve(at: Iterate, ends: Ends) -> str:
+    if not isfinite(at.widest):
+        return f"the step from knot {at.first_broken} of the guess is not finite: start from slower rates or less force"
     at.parts["parameters"][:] = at.running
     while not ends.is_over(len(at.history)):
         at.approximate()
@@ -197,7 +206,7 @@ def _improve(at: Iterate, ends: Ends) -> str:
             return "no cost depends on the controls or on what they move"
         found = at.direction()
         if found is None:
-            return "the cost does not depend on some control, or falls without end: its Hessian cannot be made positive"
+            return f"{at.free_controls() or 'the cost falls without end'}: its Hessian cannot be made positive"
         slope, curve = found
         gaps = at.widest
         if -(slope + curve) <= ends.tolerance * (1e-3 + abs(at.cost)) and gaps <= CLOSED:
@@ -212,4 +221,5 @@ def _improve(at: Iterate, ends: Ends) -> str:
             at.shift = max(0.1 * at.shift, LEAST)
         elif 0.0 < length <= 0.02:
             at.stiffen()
-    return f"it stopped after {len(at.history)} iterations"
+    free = at.free_controls()
+    return f"it stopped after {len(at.history)} iterations" + (f"; {free}, but for what they move" if free else "")
