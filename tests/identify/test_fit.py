@@ -156,12 +156,24 @@ def test_excitation_keeps_the_limits_and_its_rates_are_its_own(arm, path):
         ({"tau": np.zeros((299, 5))}, "a row for each"),
         ({"terms": ("inductance",)}, "no 'inductance'"),
         ({"noise": -1.0}, "must be positive"),
+        ({"spread": -1.0}, "spread is a standard deviation"),
+        ({}, "All forces of the log are zero"),
     ],
 )
 def test_bad_logs_get_a_sentence(arm, changed, said):
     given = {name: np.zeros((300, 5)) for name in ("q", "v", "a", "tau")} | changed
     with pytest.raises(ps.PhistarError, match=said):
         ps.identify.fit(arm, **given)
+
+
+def test_forces_that_no_body_near_the_model_can_have_are_told(arm, path, caplog):
+    """Of the wrong sign, and of units that are off by digits."""
+    tau = ps.inverse_dynamics(arm, path.q, path.v, path.a)
+    assert ps.identify.fit(arm, path.q, path.v, path.a, tau).physical and not caplog.records
+    ps.identify.fit(arm, path.q, path.v, path.a, -tau)
+    assert "times what plain least squares leave" in caplog.text and "units and signs" in caplog.text
+    with pytest.raises(ps.InfeasibleError, match="digits run out"):
+        ps.identify.fit(arm, path.q, path.v, path.a, 1e12 * tau)
 
 
 def test_too_few_samples_and_curved_joints_are_refused(arm):

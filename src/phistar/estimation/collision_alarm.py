@@ -119,7 +119,10 @@ class CollisionTest:
 
     def check(self, forces: Any) -> Collision:
         """The windows of forces (T, nv), one after the other."""
-        away = _windows(forces, self.window) - self.mean
+        means = _windows(forces, self.window)
+        if means.shape[1:] != self.mean.shape:
+            raise ShapeError(f"This test was calibrated on forces (T, {len(self.mean)}); not {np.shape(forces)}.")
+        away = means - self.mean
         statistic = np.einsum("wi,ij,wj->w", away, self.inverse, away)
         alarm = statistic > self.threshold
         felt = np.abs(away) > self.thresholds

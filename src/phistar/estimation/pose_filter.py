@@ -211,9 +211,9 @@ class PoseFilter:
         Nothing else is to move the body: of all motions left to itself the one that fits best (least squares on the
         manifold), with the covariance of each of its states.
         """
-        begin = replace(self, window=len(t) + 1).run(t, poses)[-1].begin if len(t) > 1 else None
+        begin = replace(self, window=len(t) + 1).run(t, poses)[-1].begin if np.size(t) > 1 else None
         if begin is None:
-            raise PhistarError(f"A body is followed through two poses or more; it was given {len(t)}.")
+            raise PhistarError(f"A body is followed through two poses or more; it was given {np.size(t)}.")
         for _ in range(NEWTON_STEPS):
             step, spread, path = self._newton_step(begin)
             begin = replace(begin, found=begin.found.moved(step[..., 0]))
@@ -224,6 +224,8 @@ class PoseFilter:
 
     def run(self, t: Any, poses: Any) -> list[PoseEstimate]:
         """The estimates after each of the poses (T, …, 4, 4) at times t (T,)."""
+        if np.ndim(t) != 1 or not len(t) or len(t) != len(poses):
+            raise ShapeError(f"Times are (T,), one for each pose; they are {np.shape(t)}, with {len(poses)} poses.")
         found = [self.start(poses[0], t[0])]
         for time, pose in zip(t[1:], poses[1:], strict=True):
             found.append(self.update(found[-1], time, pose))

@@ -13,6 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
+from phistar.errors import InfeasibleError
+
 ITERATIONS = 200
 ENOUGH = 1e-10  # of the divergence's weight: Newton's decrement that ends the search
 LOOSE = 0.1  # and one that ends it under a greater weight,
@@ -92,7 +94,13 @@ class Compressed:
         x, least = self._first.copy(), 0.25 / self.spread**2
         weight = max(least, self._strength(x))
         for _ in range(ITERATIONS):
-            step, decrement, roots = self._newton_step(x, weight)
+            try:
+                step, decrement, roots = self._newton_step(x, weight)
+            except np.linalg.LinAlgError:
+                raise InfeasibleError(
+                    "The log asks for bodies so far from those of the model that digits run out: check the units of "
+                    "its forces, or start from a model whose masses are nearer."
+                ) from None
             if decrement > (ENOUGH if weight == least else LOOSE) * weight:
                 x = self._along(x, step, roots, weight)
             elif weight == least:
@@ -148,7 +156,7 @@ class Compressed:
         def slope(alpha: float) -> float:
             return begun + alpha * float(step @ quadratic) - weight * float(np.sum(roots / (1.0 + alpha * roots)))
 
-        meets = np.where(self.bounded & (step < 0.0) & (x > 0.0), x / np.minimum(step, -1e-300), -np.inf)
+        meets = np.where(self.bounded & (step < 0.0) & (x > 0.0), x / np.where(step < 0.0, step, -1.0), -np.inf)
         first, alpha = slope(0.0), min(1.0, float(-meets.max()), 0.95 / max(float(-roots.min()), 1e-300))
         while (last := slope(alpha)) > -0.1 * first:
             alpha *= min(max(first / (first - last), 0.1), 0.9)

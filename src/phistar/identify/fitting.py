@@ -23,6 +23,7 @@ from phistar.spatial import Inertia
 
 CHUNK = 500  # samples whose regressor is in memory at once
 UNSEEN = 1e-9  # of the largest: an eigenvalue of what the log tells below which it tells nothing
+MISFIT = 3.0  # times what plain least squares leave: more is no matter of a few bodies at the edge of the physical
 EXACT = 1e-12  # of the forces' squares: what is left of them where there is no noise
 _log = logging.getLogger("phistar")
 
@@ -133,12 +134,18 @@ def fit(
     place, rates, speeds, forces = log = _check_log(model, q, v, a, tau)
     columns = Columns(model, tuple(terms))
     base = base_of(columns)
+    if not 0.0 < spread < np.inf:
+        raise ShapeError(f"spread is a standard deviation, positive; it is {spread!r:.50}.")
     if len(log[0]) * model.nv < 2 * len(base):
         raise ShapeError(f"{len(log[0])} samples say too little of {len(base)} base parameters; log more.")
     grams = _grams(columns, base, (place, rates, speeds), forces - columns.known_forces(speeds))
     if motion_noise is not None:
         grams = without_motion_noise(grams, columns, base, (place, rates, speeds), motion_noise)
     weights = _weights(model, grams, base, noise, len(log[0]))
+    if not forces.any():
+        raise InfeasibleError(
+            "All forces of the log are zero: nothing shows the robot's scale. Are they those of motors?"
+        )
     gram = np.tensordot(weights, grams, axes=(0, 0))
     values, covariance, unexcited = _least_squares(gram, base)
     if unexcited:
@@ -149,6 +156,7 @@ def fit(
         )
     told = base.grouping.T @ gram[:-1, :-1] @ base.grouping, base.grouping.T @ gram[:-1, -1]
     made = Compressed(*told, columns.bodies, columns.is_nonnegative, columns.model_values, spread).fit()
+    _warn_of_misfit(model, grams, base, values, made)
     named = dict(zip(columns.names, made.tolist(), strict=True))
     deviations = np.sqrt(np.diag(covariance))
     left = np.sqrt(1.0 / weights)
@@ -236,6 +244,27 @@ def _least_squares(gram: np.ndarray, base: BaseParameters) -> tuple[np.ndarray, 
     if not shown.any():
         raise InfeasibleError("The log shows no parameter at all: the robot stands still without a load.")
     return inverse @ gram[:-1, -1], inverse, names
+
+
+def _warn_of_misfit(
+    model: Model, grams: np.ndarray, base: BaseParameters, values: np.ndarray, made: np.ndarray
+) -> None:
+    """Log which joints' forces physical bodies explain much worse than plain least squares."""
+    floor = np.maximum(EXACT * grams[:, -1, -1], 1e-100)
+    plain, physical = (
+        np.maximum(np.einsum("i,jik,k->j", full, grams, full), floor)
+        for full in (np.append(x, -1.0) for x in (values, base.grouping @ made))
+    )
+    ratio = np.sqrt(physical / plain)
+    if ratio.max() > MISFIT:
+        joint = next(x.name for x in model.joints if x.v_slice.stop > int(np.argmax(ratio)))
+        _log.warning(
+            "ps.identify.fit of %s: physical bodies leave %.3g times what plain least squares leave of the forces "
+            "of %s: check their units and signs, the robot's kinematics, and the terms of its joints.",
+            model.name,
+            float(ratio.max()),
+            joint,
+        )
 
 
 def _model_with(columns: Columns, made: np.ndarray) -> Model:
