@@ -4,22 +4,16 @@
 
 Linear-quadratic regulator against SciPy's Riccati equation, Kalman's filter and smoother against statsmodels; false
 alarms of the collision test over 100,000 windows of three noises, with touches found by it, by Mahalanobis distances
-with the true covariance, and by whitening with a robot's mass matrix; consistency of the pose filter over 200 tumbling
-bodies, and of the robot filter.
+with the true covariance, and by whitening with a robot's mass matrix; which link of a Panda was touched.
 """
 
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_discrete_are
-from scipy.stats import chi2
 
 import phistar as ps
 from phistar.cli.benchmark.robots import build
-from phistar.estimation.free_body import FreeBody
-from phistar.estimation.pose_filter import PoseEstimate
-from phistar.estimation.sigma_points import slopes, small_displacements
-from phistar.spatial.rotations import exp, from_quaternion
 
 WINDOWS, WINDOW = 100_000, 5
 
@@ -113,94 +107,11 @@ def isolation() -> None:
         print(f"  (99 % stated), and the innermost of them in {100 * right / felt:.1f} %")
 
 
-def poses() -> None:
-    """Two hundred bodies that tumble, seen ten times a second for 20 s with 10 mm and a degree of noise."""
-    runs, samples, rng = 200, 201, np.random.default_rng(1)
-    moments, place, turn = np.array([1.3, 1.0, 0.7]), 0.01, np.radians(1.0)
-    builder = ps.ModelBuilder("body", gravity=(0, 0, 0))
-    builder.body("body", joint=ps.Free(), inertia=ps.Inertia(2.0, (0, 0, 0), np.diag(moments)))
-    model = builder.build()
-    start = np.concatenate([0.8 * rng.normal(size=(runs, 3)), 0.1 * rng.normal(size=(runs, 3))], axis=-1)
-    run = ps.rollout(model, model.random(rng, (runs,)), start, dt=0.01, steps=10 * (samples - 1))
-    q, v = run.q[:, ::10], run.v[:, ::10]
-    seen = np.moveaxis(ps.forward_kinematics(model, q, "body"), 1, 0).copy()
-    rotation = seen[-1, :, :3, :3].copy()
-    last = seen[-1, :, :3, 3].copy()
-    seen[..., :3, 3] += place * rng.normal(size=(samples, runs, 3))
-    seen[..., :3, :3] = seen[..., :3, :3] @ exp(turn * rng.normal(size=(samples, runs, 3)))
-    six, none = np.zeros((runs, 6)), np.zeros((runs, 3))
-    six[:, [0, 2, 5]] = moments
-    drift = np.matmul(rotation, v[:, -1, 3:, None])[..., 0]
-    unit = np.broadcast_to(np.eye(3), rotation.shape)
-    true = FreeBody(rotation, last, drift, v[:, -1, :3], six, none, unit, none)
-    truth = PoseEstimate(0.0, true, np.zeros(0), np.zeros(0))
-    body = ps.estimation.PoseFilter(place, turn, 1e-6, 1e-6, speed=0.1, spin=0.8, moment=0.3, window=250)
-    found = body.run(0.1 * np.arange(samples), seen)[-1]
-    away = found.away(truth)
-    nees = np.einsum("ri,rij,rj->r", away, np.linalg.inv(found.covariance), away).mean()
-    low, high = (chi2.ppf(p, 14 * runs) / runs for p in (0.025, 0.975))
-    print(f"pose filter: NEES {nees:.2f}, 95 % band {low:.2f} to {high:.2f}; errors of axes after 20 s, medians")
-    first = true._replace(turn=from_quaternion(q[:, 0, 3:7]), spin=v[:, 0, :3])
-    begun = PoseEstimate(0.0, first, np.zeros((runs, 14, 14)), np.zeros(0))
-    spread = cramer_rao(body, begun, samples)
-    for name, directions in (("spin in the world", _in_world), ("spin in the body", _in_body), ("momentum", _momentum)):
-        off = _angles(directions(found), directions(truth))
-        slope = slopes(directions(truth.moved(small_displacements((runs, 14)))))
-        best = np.degrees(np.sqrt(np.trace(slope @ spread @ np.swapaxes(slope, -1, -2), axis1=-2, axis2=-1)))
-        print(f"  {name}: {np.median(off):.4f} deg, rms {np.sqrt(np.mean(off**2)):.4f}", end="")
-        print(f"; Cramer and Rao allow {MEDIAN * np.median(best):.4f}, rms {np.sqrt(np.mean(best**2)):.4f}")
-    smooth = body.smooth(0.1 * np.arange(samples), seen)
-    path = [begun]
-    for _ in range(1, samples):
-        path.append(body.flow(path[-1], 0.1))
-    off = [_angles(_in_world(one), _in_world(two)) for one, two in zip(smooth, path, strict=True)]
-    print(f"  spin in the world at any of the 20 s, from all of their poses: {np.median(off):.4f} deg", end="")
-    print(f" ({np.median(off[samples // 2]):.4f} halfway)")
-
-
-MEDIAN = np.sqrt(np.log(2.0))  # of the rms, of an angle whose two components are normal and alike
-
-
-def cramer_rao(body: ps.estimation.PoseFilter, truth: PoseEstimate, samples: int) -> np.ndarray:
-    """The least covariance (runs, 14, 14) at the last of as many sightings, ten a second, of bodies that begin so."""
-    weight = np.repeat(1.0 / np.square([body.position_noise, body.rotation_noise]), 3)
-    F, ends = np.eye(14), truth.moved(small_displacements(truth.covariance.shape[:-1]))
-    known = np.zeros(truth.covariance.shape)
-    for k in range(samples):
-        if k:
-            truth, ends = body.flow(truth, 0.1), body.flow(ends, 0.1)
-            F = slopes(truth.away(ends))
-        known = known + np.swapaxes(F[..., :6, :], -1, -2) @ (weight[:, None] * F[..., :6, :])
-    return F @ np.linalg.inv(known) @ np.swapaxes(F, -1, -2)
-
-
-def _unit(made: np.ndarray) -> np.ndarray:
-    return made / np.linalg.norm(made, axis=-1, keepdims=True)
-
-
-def _in_body(x: PoseEstimate) -> np.ndarray:
-    return _unit(x.spin)
-
-
-def _in_world(x: PoseEstimate) -> np.ndarray:
-    return _unit(np.matmul(x.pose[..., :3, :3], x.spin[..., None])[..., 0])
-
-
-def _momentum(x: PoseEstimate) -> np.ndarray:
-    """Directions in the world of the angular momentum, about which a body tumbles."""
-    return _unit(np.matmul(x.pose[..., :3, :3], (x.moments * x.spin)[..., None])[..., 0])
-
-
-def _angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return np.degrees(np.arcsin(np.clip(np.linalg.norm(np.cross(one, other), axis=-1), 0.0, 1.0)))
-
-
 def main() -> None:
     regulator()
     kalman()
     collisions()
     isolation()
-    poses()
 
 
 if __name__ == "__main__":
