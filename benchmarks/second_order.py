@@ -18,12 +18,12 @@ import numpy as np
 import phistar as ps
 from phistar.cli.benchmark.robots import RobotFile, build
 from phistar.model import Fixed, Model
-from phistar.second_derivatives import solved_of, tensors_of
+from phistar.second_derivatives import solved_tensors_of, tensors_of
 
 ROUNDS, SECONDS = 200, 4.0
 GOALS = {("anymal", "inverse"): 12.0, ("talos", "inverse"): 60.0, ("talos", "forward"): 400.0}  # µs
 FUNCTIONS = {"inverse": ps.inverse_dynamics_second_derivatives, "forward": ps.forward_dynamics_second_derivatives}
-KERNELS = {"inverse": tensors_of, "forward": solved_of}
+KERNELS = {"inverse": tensors_of, "forward": solved_tensors_of}
 FIRST = {"inverse": ps.inverse_dynamics_derivatives, "forward": ps.forward_dynamics_derivatives}
 
 
