@@ -193,7 +193,7 @@ def test_a_thin_hard_barrier_holds_at_steps_of_4_ms():
     world = elastic_ball(Surface(margin=5e-4, damping=200.0), mass=2.0)
     moments = list(free(world).fixed(world.start([0.2], [-3.0]), 0.0, [0.4], 4e-3))
     assert 0.0 < min(moment.step.nearest for moment in moments) < 5e-4
-    force = moments[-1].step.places.normal[0]
+    force = moments[-1].step.places_in(world).normal[0]
     assert force == pytest.approx(2 * 9.81, rel=1e-6) and abs(moments[-1].state.v[0]) < 1e-9
 
 

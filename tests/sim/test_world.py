@@ -36,7 +36,8 @@ def test_a_cube_sticks_on_a_slope_below_its_friction_and_does_not_creep():
     settled, _ = moved(world, world.start(START, np.zeros(6)), 0.4)
     later, step = moved(world, settled, 0.4)
     assert np.max(np.abs(later.q - settled.q)) < 1e-12
-    pressing, holding = step.places.normal.sum(), np.linalg.norm(step.places.force[:, :2].sum(axis=0))
+    places = step.places_in(world)
+    pressing, holding = places.normal.sum(), np.linalg.norm(places.force[:, :2].sum(axis=0))
     assert pressing == pytest.approx(2 * 9.81 * np.cos(angle), rel=1e-9)
     assert holding == pytest.approx(2 * 9.81 * np.sin(angle), rel=1e-9)
 

@@ -123,7 +123,7 @@ def test_grooves_make_twelve_contacts_of_six_fingers():
     ).world
     start = world.start(*setting.start)
     step = moved(world, start, start, 400, 40.0)
-    places = step.step.places
+    places = step.step.places_in(world)
     across = np.linalg.norm(places.force, axis=1) - places.normal
     assert len(places.pair) == 12 and np.abs(across).max() < 1e-12 and places.normal.min() > 0.5
     later = moved(world, start, step.state, 100, 40.0)

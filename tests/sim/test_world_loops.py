@@ -51,7 +51,7 @@ def test_loops_stay_closed_through_impact(world, moments):
 def test_the_floor_holds_the_linkage_at_rest(world, moments):
     model, last = world.model, moments[-1]
     assert np.abs(last.state.v).max() < 1e-8
-    lift = {"knob": np.array([0.0, 0.0, 0.0, 0.0, 0.0, last.step.places.normal[0]])}
+    lift = {"knob": np.array([0.0, 0.0, 0.0, 0.0, 0.0, last.step.places_in(world).normal[0]])}
     held = ps.forward_dynamics(model, last.state.q, np.zeros(3), np.zeros(3), f_ext=lift)
     falling = ps.forward_dynamics(model, last.state.q, np.zeros(3), np.zeros(3))
     assert np.abs(held).max() < 1e-6 * np.abs(falling).max()
