@@ -15,7 +15,6 @@ import matplotlib
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Circle
 
 import phistar as ps
 
@@ -40,21 +39,29 @@ def swing_up(folder: Path) -> None:
         lines = right.plot(run.t, run.q[:40, :, 0].T, color=color, lw=0.8)
         lines[0].set_label(name)
     right.plot(found.t, found.q[:, 0], color=INK, lw=1.5, label="the plan")
-    right.set(xlabel="time [s]", ylabel="shoulder [rad]", ylim=(-6, 6))
+    right.set(xlabel="time [s]", ylabel="shoulder [rad]", ylim=(-3, 6))
     finish(figure, folder / "swing_up.png")
 
 
 def spheres(folder: Path) -> None:
-    """The tool's way without and with the spheres, from above and from the side."""
+    """The tool's way past the spheres, and how far it is from the nearest surface over time."""
     made = example("reach_among_spheres")
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-    for axis, (i, j) in zip(axes, ((0, 1), (1, 2)), strict=True):
-        for center, radius in made["spheres"]:
-            axis.add_patch(Circle((center[i], center[j]), radius, color=PALE))
-        for motion, color, name in ((made["straight"], COOL, "free"), (made["found"], WARM, "among spheres")):
-            tool = ps.forward_kinematics(made["arm"], motion.q, "tool")[:, :3, 3]
-            axis.plot(tool[:, i], tool[:, j], color=color, lw=1.8, label=name)
-        axis.set(xlabel=f"{'xyz'[i]} [m]", ylabel=f"{'xyz'[j]} [m]", aspect="equal")
+    figure = plt.figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.add_subplot(1, 2, 1, projection="3d"), figure.add_subplot(1, 2, 2)
+    turn, height = np.meshgrid(np.linspace(0.0, 2.0 * np.pi, 25), np.linspace(0.0, np.pi, 13))
+    ball = np.stack([np.cos(turn) * np.sin(height), np.sin(turn) * np.sin(height), np.cos(height)])
+    for center, radius in made["spheres"]:
+        left.plot_wireframe(*(np.reshape(center, (3, 1, 1)) + radius * ball), color=PALE, lw=0.6)
+    for motion, color, name in ((made["straight"], COOL, "free"), (made["found"], WARM, "past the spheres")):
+        tool = ps.forward_kinematics(made["arm"], motion.q, "tool")[:, :3, 3]
+        gaps = [np.linalg.norm(tool - center, axis=-1) - radius for center, radius in made["spheres"]]
+        left.plot(*tool.T, color=color, lw=2.2)
+        right.plot(motion.t, 100.0 * np.min(gaps, axis=0), color=color, lw=1.8, label=name)
+    left.view_init(elev=18, azim=215)
+    left.locator_params(nbins=4)
+    left.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", aspect="equal")
+    right.axhline(0.0, color=INK, lw=0.8, ls=":")
+    right.set(xlabel="time [s]", ylabel="tool to the nearest sphere [cm]")
     finish(figure, folder / "spheres.png")
 
 
