@@ -17,11 +17,11 @@ import phistar as ps
 from phistar.backends.machine.cache import contents_of
 from phistar.backends.pairwise.programs import pair_program
 from phistar.backends.programs import derivations
+from phistar.backends.programs.derivations import Rows
 from phistar.derivatives import RECORDED
 from phistar.model import Model
 from phistar.second_derivatives import stated_solutions, stated_triples
 from phistar.stated import Stated
-from phistar.sweeps.stored import Rows
 
 CHAIN, TREE, ROOTS = (*range(-1, 7),), (-1, 0, 1, 1, 3, 0, 5, 6), (-1, 0, 1, 2, -1, 4, 5, 6)
 """Parents of eight links: in a row, with branches, and two chains on the world."""

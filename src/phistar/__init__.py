@@ -13,8 +13,6 @@ The public names are listed in `__init__.pyi`, and loaded when they are first us
 `ps.control`, `ps.estimation`, `ps.freeflying`, `ps.identify`, `ps.loops`, `ps.optimize`, `ps.view`.
 """
 
-from typing import Any
-
 from phistar.lazy import PROVIDERS, lazily
 
 _ELSEWHERE = {
@@ -41,15 +39,16 @@ _ELSEWHERE = {
 PROVIDERS["phistar.model"] = "phistar.backends.coordinate_kernels"
 PROVIDERS["phistar.stated"] = "phistar.compiled"
 
-_load, __dir__, __all__ = lazily("phistar", __file__, _ELSEWHERE)  # pyright: ignore[reportUnsupportedDunderAll]
 
-
-def __getattr__(name: str) -> Any:
-    if name != "__version__":
-        return _load(name)
+def _version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
         return version("phistar")
     except PackageNotFoundError:  # sources on the path, nothing installed
         return "0+unknown"
+
+
+__getattr__, __dir__, __all__ = lazily(  # pyright: ignore[reportUnsupportedDunderAll]
+    "phistar", __file__, _ELSEWHERE, {"__version__": _version}
+)

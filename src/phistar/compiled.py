@@ -29,12 +29,12 @@ from phistar.expression import (
 )
 from phistar.identities.derivation import Derivation
 from phistar.model import Model
-from phistar.operators.nesting import walks_its_node
+from phistar.operators.interned import walks_its_node
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS
 from phistar.recording import Recording, bind, check_model, checked_parameters, record
 from phistar.robots_kernel import CompiledRobots, compiled_robots
-from phistar.spatial.batches import real_numbers
+from phistar.spatial.vectors import real_numbers
 from phistar.sweeps.algorithm import Algorithm
 from phistar.sweeps.lower import GIVEN
 from phistar.sweeps.search import cheapest

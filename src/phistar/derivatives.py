@@ -30,8 +30,8 @@ from phistar.backends.machine.threads import spread
 from phistar.backends.pairwise.programs import symbols_under_forces
 from phistar.backends.programs import derivative_program
 from phistar.backends.recorded import Recorded
-from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.symbolic import replay
+from phistar.backends.traces.trace import is_traced
 from phistar.dynamics import forward_dynamics
 from phistar.errors import StatementError
 from phistar.identities.derivative_laws import forward_derivatives, inverse_derivatives

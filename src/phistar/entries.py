@@ -20,10 +20,8 @@ import numpy as np
 
 from phistar.backends.choice import VARIABLE
 from phistar.backends.machine import cache
-from phistar.backends.machine.call_doors import stated_door
+from phistar.backends.machine.call_doors import Kernel, description, found_kernel, layout_is_known, stated_door
 from phistar.backends.machine.jit import host
-from phistar.backends.machine.loaded_kernel import Kernel, description, found_kernel
-from phistar.backends.machine.single import layout_is_known
 from phistar.backends.machine.threads import STATES_PER_THREAD
 from phistar.model import Model
 

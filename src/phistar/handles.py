@@ -8,8 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from phistar.backends.machine.call_doors import held_door
-from phistar.backends.machine.single import layout_is_known
+from phistar.backends.machine.call_doors import held_door, layout_is_known
 from phistar.backends.machine.threads import spread
 from phistar.entries import Entry
 from phistar.errors import ShapeError

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.trace import is_traced
 from phistar.dynamics import Forces, frame_poses, inverse_dynamics
 from phistar.errors import InfeasibleError, ModelError, ShapeError
 from phistar.loops.closure import closures, loop_frames

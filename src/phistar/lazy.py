@@ -11,16 +11,22 @@ from typing import Any
 
 
 def lazily(
-    package: str, file: str, elsewhere: Mapping[str, str] | None = None
+    package: str,
+    file: str,
+    elsewhere: Mapping[str, str] | None = None,
+    computed: Mapping[str, Callable[[], Any]] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package whose public names are those its stub imports.
 
-    `elsewhere` maps names that people try, from other libraries, to what stands for them here.
+    `elsewhere` maps names that people try, from other libraries, to what stands for them here; `computed` makes values
+    that no module has.
     """
     homes = stated_names(file.removesuffix(".py") + ".pyi")
     names = sorted(homes)
 
     def load(name: str) -> Any:
+        if computed and name in computed:
+            return computed[name]()
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}{_hint(name, names, elsewhere or {})}")
         home = homes[name]

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.recorded import Recorded
-from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.differentiate import matrix, tangent_map, tangents, values_of
-from phistar.backends.traces.trace import Scalar, Tape, finish
+from phistar.backends.traces.trace import Scalar, Tape, finish, is_traced
 from phistar.errors import StatementError
 from phistar.model import Joint, Model
 from phistar.spatial import log_translation, skew

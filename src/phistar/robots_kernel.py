@@ -25,7 +25,7 @@ from phistar.errors import ShapeError
 from phistar.expression import RobotStatement, check_frames
 from phistar.expression.given import needed_vectors, rows_of
 from phistar.expression.several import check_robots, space_rows
-from phistar.operators.nesting import walks_its_node
+from phistar.operators.interned import walks_its_node
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.robot_letters import letters_of_robots
 from phistar.operators.spaces import SCALARS

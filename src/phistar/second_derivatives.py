@@ -23,7 +23,8 @@ from phistar.backends.links.values import has_rotors
 from phistar.backends.programs.solved_statements import solved_statements
 from phistar.backends.programs.triple_tables import EXCHANGED, TENSORS, Triples, Wanted, triples_program
 from phistar.backends.tensor_kernel import Entries, TensorKernel, can_change, contracted_kernel, tensor_kernel
-from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.trace import is_traced
 from phistar.backends.triplewise.runs import in_loop_order
 from phistar.backends.triplewise.solved_rates import SolvedRates, weights_of
 from phistar.backends.triplewise.triple_kernel import triple_kernel
@@ -37,7 +38,7 @@ from phistar.model.check import check_robot
 from phistar.operators.nodes import spelling
 from phistar.operators.symbols import Symbols
 from phistar.short_repr import short_repr
-from phistar.spatial.batches import leading_axes
+from phistar.spatial.vectors import leading_axes
 from phistar.stated_tables import states_tables
 from phistar.sweeps.lower import GIVEN
 from phistar.sweeps.regions import SolvedStatement, TripleProgram

@@ -13,7 +13,7 @@ import numpy as np
 
 from phistar.backends.choice import SURROUNDED, compilable
 from phistar.backends.links.link_sizes import has_wide_links
-from phistar.backends.traces.arrays import is_traced
+from phistar.backends.traces.trace import is_traced
 from phistar.entries import AT, Entries, Entry, Passed
 from phistar.errors import ShapeError, StatementError
 from phistar.handles import Handle

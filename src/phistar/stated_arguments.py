@@ -10,7 +10,7 @@ import numpy as np
 from phistar.backends.links.link_sizes import space_sizes
 from phistar.errors import ShapeError
 from phistar.model import Model
-from phistar.spatial.batches import leading_axes
+from phistar.spatial.vectors import leading_axes
 
 
 def checked_arguments(

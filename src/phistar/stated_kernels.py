@@ -20,9 +20,10 @@ from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.machine import cache
 from phistar.backends.programs.derivations import ARTICULATED
 from phistar.backends.programs.program import Wanted, is_wide
-from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.arrays import traced
 from phistar.backends.traces.calls import CallTape, tape_of_statements
 from phistar.backends.traces.symbolic import replay
+from phistar.backends.traces.trace import is_traced
 from phistar.backends.wide_kernel import evaluate
 from phistar.entries import Passed
 from phistar.errors import ShapeError

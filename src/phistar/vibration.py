@@ -15,7 +15,7 @@ from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.passive_forces import spring_and_damper_forces
 from phistar.short_repr import short_repr
-from phistar.spatial.batches import leading_axes
+from phistar.spatial.vectors import leading_axes
 
 STILL = 1e-6  # rad or m from an equilibrium: farther, a state is not one
 RIGID = 1e-10  # of the largest ω²: below it, rounding

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from phistar.errors import ShapeError
-from phistar.spatial.batches import leading_axes
+from phistar.spatial.vectors import leading_axes
 
 
 def test_leading_axes_broadcast_as_in_numpy():

@@ -15,8 +15,8 @@ from phistar.backends.rolled_kernel import rolled_counts, rolled_plan
 from phistar.dynamics import forward_dynamics
 from phistar.model.decoupled_modes import decoupled_modes
 from phistar.sweeps.ir import Divide, Invert
+from phistar.sweeps.passes import validate
 from phistar.sweeps.rate_coordinates import has_rate_coordinates
-from phistar.sweeps.validate_program import validate
 from tests.loops.mechanisms import four_bar, two_arms
 from tests.trees import relative
 

@@ -30,8 +30,7 @@ from phistar.sweeps.ir import (
     times,
 )
 from phistar.sweeps.lower import GIVEN, lower, lower_all
-from phistar.sweeps.passes import PASSES, order
-from phistar.sweeps.validate_program import validate
+from phistar.sweeps.passes import PASSES, order, validate
 from tests.identities.targets import CHAIN, TARGETS, regular_mechanisms
 
 S = CHAIN[0]

@@ -6,8 +6,8 @@ from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.programs.body_axes import AXES, LIFT
 from phistar.sweeps.evaluate import OF_LINKS
 from phistar.sweeps.ir import OUTWARD, Call, Field, Program, Statement, Sweep
+from phistar.sweeps.passes import validate
 from phistar.sweeps.primitives import PRIMITIVES
-from phistar.sweeps.validate_program import validate
 
 OF_READERS = {*OF_LINKS, *AXES, LIFT, "pose", "reaching_acceleration"}
 """What belongs to how a reader goes along the links, or between axes of links and bodies."""

@@ -3,12 +3,12 @@
 import pytest
 
 import phistar as ps
+from phistar.backends.programs.derivations import Rows, value_of
 from phistar.errors import StatementError
 from phistar.identities.polynomial import expand
 from phistar.operators.show import text
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import INWARD, OUTWARD
-from phistar.sweeps.stored import Rows, value_of
 from phistar.sweeps.tables import lower_tables, pair_form
 from tests.trees import mechanism, relative
 

@@ -14,9 +14,7 @@ from phistar.backends.code.straight_line import Body
 from phistar.backends.kernel import Kernel
 from phistar.backends.kernels import F64, Func, Module, Value, llvm_text
 from phistar.backends.machine import cache
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import gufunc, host
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, Source, gufunc, host, machine_code
 from phistar.backends.rolled.block_calls import CONSTANT, CallProgram, Kind
 from phistar.backends.rolled.code import HELD, SMALL, WRITING
 from phistar.backends.rolled.link_loops import Calls, Sizes, count, loop_functions, stage_code, table

@@ -8,7 +8,7 @@ from typing import Any
 
 from phistar.backends.choice import FORMS_DIFFER, PAIRS, ROLLED, WRITTEN, Choice, Tally, candidates, choose
 from phistar.backends.kernel import Kernel, Statements, compile_statements, units_of
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature
 from phistar.backends.pairwise.pair_kernel import PairKernel, pair_kernel
 from phistar.backends.programs.biases import cheap_biases
 from phistar.backends.programs.program import BLOCKS, Evaluation

@@ -23,10 +23,8 @@ from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import has_rotors, in_small_moves, links_at, mirror_upper, with_translations
 from phistar.backends.machine import cache as stored
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import Target, gufunc, host
-from phistar.backends.machine.loaded_kernel import Kernel
-from phistar.backends.machine.rows import Signature, size
+from phistar.backends.machine.call_doors import Kernel
+from phistar.backends.machine.jit import Signature, Source, Target, gufunc, host, machine_code, size
 from phistar.backends.operator_inputs import OperatorInput
 from phistar.backends.programs.biases import cheap_biases
 from phistar.backends.programs.derivations import ARTICULATED, COMPOSITE, Taken

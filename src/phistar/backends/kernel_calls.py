@@ -16,8 +16,7 @@ import numpy as np
 
 from phistar.backends.kernels import I64, PLACE, Func, Module, llvm_text
 from phistar.backends.kernels import Code as Function
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import Code, host, objects_of
+from phistar.backends.machine.jit import Code, Source, host, machine_code, objects_of
 from phistar.backends.one_state import Formula
 
 

@@ -11,9 +11,7 @@ import numpy as np
 
 from phistar.backends.kernel import Kernel, units_of
 from phistar.backends.kernels import Module, llvm_text
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import gufunc, host
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, Source, gufunc, host, machine_code
 from phistar.backends.rolled.code import stage_calls
 from phistar.backends.rolled.link_loops import Sizes, loop_functions
 from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, drop_unneeded, number_entries

@@ -36,11 +36,9 @@ from phistar.backends.kernels import (
     widen,
 )
 from phistar.backends.kernels import Code as Function
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import Code, host
+from phistar.backends.machine.call_doors import method_of
+from phistar.backends.machine.jit import Code, Signature, Source, host, machine_code
 from phistar.backends.machine.python_entries import entries_module
-from phistar.backends.machine.rows import Signature
-from phistar.backends.machine.single import method_of
 from phistar.backends.one_state import fresh
 from phistar.errors import PhistarError, ShapeError, StatementError
 

@@ -14,11 +14,9 @@ import numpy as np
 
 from phistar.backends.code.lane_entry import lane_text
 from phistar.backends.code.packed import module_text
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import Code, gufunc, host
+from phistar.backends.machine.call_doors import single_of
+from phistar.backends.machine.jit import Code, Signature, Source, gufunc, host, machine_code
 from phistar.backends.machine.recent import Recent
-from phistar.backends.machine.rows import Signature
-from phistar.backends.machine.single import single_of
 from phistar.backends.traces.arrays import traced
 from phistar.backends.traces.trace import Scalar, Tape, finish
 

@@ -15,19 +15,17 @@ from phistar.backends.code.packed import module_text
 from phistar.backends.code.unsolved import Loops, Unsolved
 from phistar.backends.kernel import Kernel, units_of
 from phistar.backends.links.values import has_rotors
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import gufunc, host
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, Source, gufunc, host, machine_code
 from phistar.backends.machine.threads import STATES_PER_THREAD, spread, together
 from phistar.backends.pairwise.pair_kernel import PairKernel, Places, pair_kernel
-from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.arrays import traced
 from phistar.backends.traces.calls import tape_of_calls
-from phistar.backends.traces.trace import Scalar, ShortTape, Tape, Trace, finish, unless_too_long
+from phistar.backends.traces.trace import Scalar, ShortTape, Tape, Trace, finish, is_traced, unless_too_long
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.operators.nodes import Node, spelling
 from phistar.operators.symbols import Symbols
-from phistar.spatial.batches import leading_axes
+from phistar.spatial.vectors import leading_axes
 
 Nodes = tuple[tuple[str, Node], ...]
 FEW_STATES = 30  # states up to which room for the results is NumPy's business

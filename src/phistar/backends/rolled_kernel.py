@@ -9,9 +9,7 @@ import numpy as np
 from phistar.backends.kernel import Kernel, Statements, units_of
 from phistar.backends.links.concise import is_about_origins
 from phistar.backends.links.link_sizes import has_wide_links, link_parents, link_rows, link_size, space_sizes
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import Target, gufunc, host
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, Source, Target, gufunc, host, machine_code
 from phistar.backends.operator_inputs import OperatorInput
 from phistar.backends.programs.body_axes import in_body_axes
 from phistar.backends.programs.program import BLOCKS, Evaluation

@@ -17,9 +17,7 @@ from phistar.backends.kernel import Kernel, units_of
 from phistar.backends.kernels import Module, llvm_text
 from phistar.backends.links.link_frames import ROOT, LinkFrames, link_frames
 from phistar.backends.links.values import has_rotors
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import Target, gufunc, host
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, Source, Target, gufunc, host, machine_code
 from phistar.backends.rolled.code import operations_per_link, stage_calls
 from phistar.backends.rolled.link_loops import Sizes, loop_functions
 from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, drop_unneeded, number_entries

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernel import Kernel, compile_trace
-from phistar.backends.machine.single import single_of
+from phistar.backends.machine.call_doors import single_of
 from phistar.backends.machine.threads import together
 from phistar.backends.rolled.surrounding import surrounding
 from phistar.backends.traces.calls import Step

@@ -10,9 +10,7 @@ import numpy as np
 
 from phistar.backends.code.packed import module_text
 from phistar.backends.kernel import units_of
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import gufunc, host
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, Source, gufunc, host, machine_code
 from phistar.backends.programs.triple_tables import TENSORS
 from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
 from phistar.model import Model

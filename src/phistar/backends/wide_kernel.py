@@ -14,13 +14,13 @@ from phistar.backends.choice import SHORT_ROBOT, TRACED, WRITTEN, Tally, choose,
 from phistar.backends.kernel import Kernel, Statements, compile_trace
 from phistar.backends.links.link_sizes import link_rows, space_sizes
 from phistar.backends.links.wide import wide_links
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature
 from phistar.backends.programs.derivations import APART, ARTICULATED, DECOUPLED, FACTORED
 from phistar.backends.programs.interpret import poses
 from phistar.backends.programs.program import Evaluation
 from phistar.backends.rolled_kernel import compile_rolled, rolled_counts, rolled_plan
-from phistar.backends.traces.arrays import is_traced, traced
-from phistar.backends.traces.trace import Scalar, ShortTape, Tape, Trace, finish, unless_too_long
+from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.trace import Scalar, ShortTape, Tape, Trace, finish, is_traced, unless_too_long
 from phistar.errors import StatementError
 from phistar.model import Model
 from phistar.model.decoupled_modes import decoupled_modes

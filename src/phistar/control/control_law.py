@@ -20,12 +20,13 @@ from typing import Any, final
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.trace import is_traced
 from phistar.errors import ModelError, ShapeError
 from phistar.model import Joint, Model
 from phistar.model.check import check_robot
 from phistar.spatial import axial, conjugate, from_quaternion, multiply, times, transposed
-from phistar.spatial.batches import leading_axes
+from phistar.spatial.vectors import leading_axes
 
 POSE_ROWS = 12  # of a pose in a reference: the rotation's rows, then the position
 SMALLEST = 1e-300  # gives 0 a sign

@@ -15,7 +15,8 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.links.link_sizes import link_rows
-from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.trace import is_traced
 from phistar.control.control_law import JointLaw, joint_error, refuse_curved, refuse_loops, row, set_gains
 from phistar.model import Model, require_tree
 from phistar.stated import states

@@ -16,7 +16,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.errors import PhistarError
-from phistar.spatial.batches import real_numbers
+from phistar.spatial.vectors import real_numbers
 
 Memory = TypeVar("Memory")
 NOTHING: Mapping[str, float] = MappingProxyType({})

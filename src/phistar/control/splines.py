@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import PPoly, make_interp_spline
 
-from phistar.backends.traces.arrays import is_traced
+from phistar.backends.traces.trace import is_traced
 from phistar.errors import ShapeError
 
 DEGREE = 5  # position, velocity and acceleration at both ends; the jerk is continuous between

@@ -13,8 +13,9 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.programs.conditioning import OperationalSpace, chosen_inverse
-from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.arrays import traced
 from phistar.backends.traces.solve import solve_symmetric, solve_task
+from phistar.backends.traces.trace import is_traced
 from phistar.control.casadi_maps import on_arrays
 from phistar.dynamics import (
     bias,

@@ -13,7 +13,7 @@ from phistar.backends.machine.threads import spread
 from phistar.backends.programs.program import frame_pose, way_to
 from phistar.backends.rolled.plan import Plan
 from phistar.backends.rolled_kernel import compile_plan
-from phistar.backends.traces.arrays import is_traced
+from phistar.backends.traces.trace import is_traced
 from phistar.backends.wide_kernel import wide_frame_poses
 from phistar.errors import UnknownNameError
 from phistar.model import Model

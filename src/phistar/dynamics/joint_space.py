@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.array_types import Array, ArrayLike
-from phistar.backends.traces.arrays import is_traced
+from phistar.backends.traces.trace import is_traced
 from phistar.model import Model, require_tree
 from phistar.short_repr import short_repr
 from phistar.stated import AS_WRITTEN, is_short, is_short_and_coupled, states

@@ -20,7 +20,7 @@ from phistar.backends.links.values import Links, bias_acceleration, bias_force, 
 from phistar.backends.links.wide import wide_links
 from phistar.errors import ModelError
 from phistar.model import Model, require_tree
-from phistar.model.spanning import require_rigid
+from phistar.model.check import require_rigid
 from phistar.spatial import force_transform, times, transposed
 from phistar.stated_arguments import broadcast_state
 

@@ -24,8 +24,7 @@ from phistar.estimation.link_arrays import over_links, require_joints
 from phistar.estimation.square_root import mass_factor
 from phistar.identities import smoothing
 from phistar.model import Model, require_tree
-from phistar.model.check import check_robot
-from phistar.model.spanning import require_rigid
+from phistar.model.check import check_robot, require_rigid
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.short_repr import short_repr

@@ -13,8 +13,8 @@ from phistar.identities.polynomial import is_unit_triangular, letters
 from phistar.identities.rates import depends_on_motion, rate_of
 from phistar.identities.rewriter import simplify
 from phistar.identities.vector_derivatives import differentiate
+from phistar.operators.interned import walks_its_node
 from phistar.operators.linearized import ACCELERATION, PLACE, VELOCITY, partial
-from phistar.operators.nesting import walks_its_node
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Symbol, adjoint, inverse
 from phistar.operators.own import is_own_vector, own_vector
 from phistar.operators.rate_letters import HELD, RATE, RECURSIVE, gradient, rate

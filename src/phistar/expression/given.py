@@ -17,7 +17,7 @@ from phistar.operators.meanings import DIAGONALS
 from phistar.operators.nodes import Node, Symbol
 from phistar.operators.show import text
 from phistar.operators.symbols import Symbols
-from phistar.spatial.batches import leading_axes
+from phistar.spatial.vectors import leading_axes
 from phistar.sweeps.lower import GIVEN
 
 MADE_FROM_RATES = {"a", "b", "b_r", "a0", "V", "C", "Jdot_v", "Psi_dot", "Psi_prime", "B_v", "r_v", "Y", "alpha"}

@@ -24,7 +24,7 @@ from phistar.identities.law import Setting
 from phistar.identities.polynomial import expand
 from phistar.identities.proof import prove
 from phistar.model import Model
-from phistar.operators.nesting import walks_its_node
+from phistar.operators.interned import walks_its_node
 from phistar.operators.nodes import (
     Adjoint,
     Identity,

@@ -31,7 +31,7 @@ from phistar.identities.derivation import Derivation
 from phistar.identities.law import Setting
 from phistar.identities.proof import prove
 from phistar.model import Model
-from phistar.operators.nesting import walks_its_node
+from phistar.operators.interned import walks_its_node
 from phistar.operators.nodes import Node, adjoint, inverse, product, summation
 from phistar.operators.show import latex, text
 from phistar.operators.spaces import SCALARS

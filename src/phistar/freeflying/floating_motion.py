@@ -14,7 +14,7 @@ from phistar.freeflying.free_base import joint_count
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.spatial import cross
-from phistar.spatial.batches import leading_axes
+from phistar.spatial.vectors import leading_axes
 
 
 def forward_dynamics(model: Model, q: Any, v: Any, tau: Any, thrust: Any = None, f_ext: Forces = None) -> Array:

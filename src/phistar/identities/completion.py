@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from phistar.identities.justify import Instance, Use, Uses, product_of, scale_uses
 from phistar.identities.polynomial import Polynomial, Word, expand
-from phistar.operators.coefficients import ONE
+from phistar.operators.interned import ONE
 from phistar.operators.nodes import Identity, Node, Sum, product, summation
 
 Terms = dict[Word, Fraction]

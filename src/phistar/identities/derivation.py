@@ -11,7 +11,7 @@ from phistar.identities.certificate import certificate
 from phistar.identities.justify import Step
 from phistar.identities.law import TREE, Setting
 from phistar.identities.statement_cost import Cost, cost
-from phistar.operators.nesting import walks_both_ends
+from phistar.operators.interned import walks_both_ends
 from phistar.operators.nodes import Node
 from phistar.operators.show import latex, text
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 from phistar.errors import StatementError
 from phistar.identities.graph_values import ONE, Apply, Blocks, Bracketed, Operand, Pairing, Solve, Total, Value
 from phistar.identities.polynomial import Polynomial, expand, is_memoryless
-from phistar.operators.coefficients import ONE as UNIT
-from phistar.operators.coefficients import collect, times, without_zeros
+from phistar.operators.interned import ONE as UNIT
+from phistar.operators.interned import collect, times, without_zeros
 from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER, definition, is_narrow, together
 from phistar.operators.meanings import DIAGONALS
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint

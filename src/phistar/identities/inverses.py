@@ -22,7 +22,7 @@ from phistar.identities.law import SENTENCES, Setting
 from phistar.identities.match import everywhere, instance_of
 from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
 from phistar.identities.riccati import lemma_1
-from phistar.operators.coefficients import collect, without_zeros
+from phistar.operators.interned import collect, without_zeros
 from phistar.operators.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, identity, product
 from phistar.operators.spaces import FORCES, MOTIONS, RANKS, RATES, TORQUES
 from phistar.operators.symbols import Symbols

@@ -19,7 +19,7 @@ from phistar.identities.polynomial import (
     expand,
     is_memoryless,
 )
-from phistar.operators.coefficients import collect, times, without_zeros
+from phistar.operators.interned import collect, times, without_zeros
 from phistar.operators.nodes import (
     Adjoint,
     Identity,

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from phistar.identities.graph import total
 from phistar.identities.graph_values import Apply, Blocks, Bracketed, Operand, Pairing, Solve, Total, Value, walk
-from phistar.operators.coefficients import ONE, times
+from phistar.operators.interned import ONE, times
 
 Key = frozenset[tuple[Value, Fraction]]
 

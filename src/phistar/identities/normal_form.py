@@ -13,7 +13,7 @@ from phistar.identities.justify import Instance, Step, Use, Uses, product_of, us
 from phistar.identities.law import LAWS, Law
 from phistar.identities.match import WordRule
 from phistar.identities.polynomial import Polynomial, Word, expand, letters
-from phistar.operators.coefficients import ONE
+from phistar.operators.interned import ONE
 from phistar.operators.nodes import Node, Symbol, adjoint, spelling
 from phistar.operators.spaces import SCALARS
 from phistar.operators.symbols import Symbols, has_pair

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cache
 
 from phistar.errors import StatementError
-from phistar.operators.coefficients import ONE, collect, times, without_zeros
+from phistar.operators.interned import ONE, collect, times, without_zeros
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.spaces import Space
 

@@ -32,7 +32,7 @@ from phistar.identities.match import instance_of
 from phistar.identities.normal_form import title_and_citation, to_normal_form, with_numbers_sorted
 from phistar.identities.polynomial import Polynomial, TooManyTerms, expand
 from phistar.identities.rewriter import as_written, by_product_rule
-from phistar.operators.coefficients import ONE
+from phistar.operators.interned import ONE
 from phistar.operators.nodes import Identity, Inverse, Node, Symbol, adjoint, inverse
 from phistar.operators.symbols import Symbols
 

@@ -27,7 +27,7 @@ from phistar.identities.justify import (
 from phistar.identities.law import Law
 from phistar.identities.match import WordRule
 from phistar.identities.polynomial import Polynomial, Word, expand
-from phistar.operators.coefficients import ONE
+from phistar.operators.interned import ONE
 from phistar.operators.nodes import Identity, Inverse, Node, Product, Sum, inverse, product, scale_by, summation
 
 Term = tuple[Fraction, Node]

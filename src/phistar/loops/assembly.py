@@ -20,7 +20,7 @@ from phistar.loops.tree_closing import fits_along_tree, rows_along_tree
 from phistar.model import Helical, Model, Revolute, Universal
 from phistar.model.check import check_robot
 from phistar.model.parts import CoupledJoints, Loop
-from phistar.spatial.batches import leading_axes
+from phistar.spatial.vectors import leading_axes
 
 CLOSED = 1e-12  # of the mechanism's size, or 1: what counts as met
 ITERATIONS = 60

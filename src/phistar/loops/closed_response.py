@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.recorded import Recorded
-from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.trace import is_traced
 from phistar.dynamics import Forces, TaskMobility, bias, force_response, frame_poses, gravity_load, with_load
 from phistar.dynamics import mass_matrix_inverse as stated_inverse
 from phistar.dynamics import mobility as stated_mobility

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.links.congruence import lever_terms
-from phistar.backends.links.values import bias_force, mirror_upper
+from phistar.backends.links.values import bias_force, lever_terms, mirror_upper
 from phistar.backends.rolled.block_calls import split_row
 from phistar.backends.traces.arrays import traced
 from phistar.loops.closure import relative_rows

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.choice import PIVOTED
-from phistar.backends.traces.arrays import is_traced, sign, traced
+from phistar.backends.traces.arrays import sign, traced
+from phistar.backends.traces.trace import is_traced
 from phistar.spatial import times, transposed
 
 EMPTY = 1e-11  # of the largest scaled eigenvalue: below it a combination of closures is redundant

@@ -26,8 +26,8 @@ from scipy.linalg import qr
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import has_rotors
 from phistar.backends.links.wide import WideLinks, tree_links
-from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.solve import solve_above
+from phistar.backends.traces.trace import is_traced
 from phistar.errors import InfeasibleError, ModelError
 from phistar.loops.assembly import assemble
 from phistar.loops.compound_links import CompoundLinks

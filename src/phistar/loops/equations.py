@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.recorded import Recorded
-from phistar.backends.traces.arrays import is_traced
+from phistar.backends.traces.trace import is_traced
 from phistar.dynamics import force_response, forward_dynamics, frame_poses
 from phistar.loops.closure import Closures, closures, linear_rows, loop_frames, loop_slices, row_count
 from phistar.model import Model

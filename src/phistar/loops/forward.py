@@ -28,8 +28,8 @@ from phistar.backends.executor import fewest_operations
 from phistar.backends.kernel import Statements
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.recorded import Recorded
-from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.calls import tape_of_calls
+from phistar.backends.traces.trace import is_traced
 from phistar.compiled import CompiledFunction, compile
 from phistar.dynamics import forward_dynamics, frame_poses
 from phistar.loops.branches import branches, join_branches

@@ -8,7 +8,7 @@ import numpy as np
 
 from phistar.array_types import Array, ArrayLike
 from phistar.backends.recorded import Recorded
-from phistar.backends.traces.arrays import is_traced
+from phistar.backends.traces.trace import is_traced
 from phistar.loops.closure import loop_slices, row_count
 from phistar.loops.effective import eliminate, solve_by_rank
 from phistar.loops.equations import equations, response_from_innovations

@@ -10,7 +10,7 @@ import numpy as np
 from phistar.backends.block_kernel import compile_calls
 from phistar.backends.kernel import Kernel, units_of
 from phistar.backends.links.values import has_rotors
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature
 from phistar.backends.machine.threads import spread
 from phistar.backends.traces.trace import TooLong
 from phistar.loops.closing_program import ARGUMENTS, CORRECTION, FORCES, MOTION, ROWS, closing_program

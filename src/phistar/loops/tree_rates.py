@@ -15,7 +15,7 @@ import numpy as np
 from phistar.backends.choice import is_wide_written
 from phistar.backends.link_map_kernel import LinkMap
 from phistar.backends.recorded import Recorded
-from phistar.backends.traces.arrays import is_traced
+from phistar.backends.traces.trace import is_traced
 from phistar.loops.closure import row_count
 from phistar.model import Model
 from phistar.model.compound import group_model

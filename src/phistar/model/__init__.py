@@ -3,6 +3,7 @@
 from phistar.model.beams import beam
 from phistar.model.builder import ModelBuilder
 from phistar.model.chain import chain, planar_chain
+from phistar.model.check import require_rigid, require_tree
 from phistar.model.craig_bampton import craig_bampton
 from phistar.model.flexible import FlexibleInertia
 from phistar.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Polytope, Shape, Sphere
@@ -24,7 +25,6 @@ from phistar.model.joints import (
 from phistar.model.mechanism_graph import Connection, from_graph
 from phistar.model.model import Model
 from phistar.model.parts import Body, CoupledJoints, Frame, Joint, Loop
-from phistar.model.spanning import require_rigid, require_tree
 
 __all__ = [
     "Body",

@@ -1,5 +1,5 @@
-"""Whether an argument is a robot, and whether a mechanism can be moved: D(k) > 0 for every joint, by one inward
-articulated sweep."""
+"""What functions ask of a robot: that it is one, a tree, or rigid; and whether it can be moved: D(k) > 0 for every
+joint, by one inward articulated sweep."""
 
 from typing import Any
 
@@ -107,3 +107,30 @@ def check_robot(name: str, args: tuple[Any, ...]) -> None:
     if args and not isinstance(args[0], Model):
         given = type(args[0]).__name__
         raise StatementError(f"{name} takes the robot first, {name}(model, …); it was given {given}.")
+
+
+def require_tree(model: Model, what: str) -> None:
+    """Refuse a model with loops where `what` has no meaning for closed chains."""
+    check_robot(what, (model,))
+    if model.loops:
+        names = ", ".join(repr(loop.name) for loop in model.loops[:5]) + (", …" if len(model.loops) > 5 else "")
+        raise ModelError(
+            f"{model.name} has loops ({names}), for which {what} is not defined: its joints do not move independently. "
+            "model.embedded() is the same mechanism in independent coordinates, model.tree its spanning tree."
+        )
+
+
+def require_rigid(model: Model, what: str) -> None:
+    """Refuse a model with bodies that bend where `what` is there for rigid ones alone."""
+    check_robot(what, (model,))
+    if model.embedding is not None:
+        raise ModelError(
+            f"{model.name} is in independent rates, for which {what} is not there yet; take the model with its loops, "
+            "model.embedding.closed, or functions of dynamics."
+        )
+    if model.is_flexible:
+        names = ", ".join(repr(body.name) for body in model.bodies if body.modes)
+        raise ModelError(
+            f"{model.name} has bodies that bend ({names}), for which {what} is not there yet; give them rigid inertias "
+            "(model.replace(inertias={name: body.flexible.rigid})), or take the functions of dynamics."
+        )

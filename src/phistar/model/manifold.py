@@ -13,7 +13,7 @@ import numpy as np
 from phistar.errors import ShapeError
 from phistar.lazy import provider
 from phistar.model.joints import JointKind
-from phistar.spatial.batches import leading_axes
+from phistar.spatial.vectors import leading_axes
 
 if TYPE_CHECKING:
     from phistar.model.model import Model

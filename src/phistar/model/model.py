@@ -18,10 +18,10 @@ from phistar.model.names import unknown
 from phistar.model.notebook_html import model_html
 from phistar.model.parts import WORLD, Body, CoupledJoints, Frame, Joint, Loop
 from phistar.spatial import Inertia, Pose
-from phistar.spatial.batches import real_numbers, symbols
 from phistar.spatial.inertia import MASSLESS
 from phistar.spatial.pose import IDENTITY
 from phistar.spatial.value import Value, checked_numbers, digest, readonly
+from phistar.spatial.vectors import real_numbers, symbols
 
 if TYPE_CHECKING:
     from phistar.model.rerooted import Rerooted

@@ -22,8 +22,8 @@ from phistar.model.joints.reverse import reversed_coordinates, reversed_kind
 from phistar.model.model import Model
 from phistar.model.parts import Body, Joint
 from phistar.spatial import Pose, cross, times, to_quaternion
-from phistar.spatial.batches import leading_axes
 from phistar.spatial.pose import IDENTITY
+from phistar.spatial.vectors import leading_axes
 
 NEARER = "Choose a base on the near side of it"  # what to do about a joint that cannot turn round
 Twist = np.ndarray  # (…, 6), angular part first

@@ -1,40 +1,12 @@
-"""Loops added to a mechanism and taken away; what is defined for trees alone."""
+"""Loops added to a mechanism and taken away."""
 
 from __future__ import annotations
 
 from phistar.errors import ModelError
 from phistar.model.assemble import make_loop, passive_force_warning, passive_parts
-from phistar.model.check import check_robot
 from phistar.model.joints import CutKind, JointKind
 from phistar.model.model import WORLD_FRAME, Model
 from phistar.model.parts import WORLD
-
-
-def require_tree(model: Model, what: str) -> None:
-    """Refuse a model with loops where `what` has no meaning for closed chains."""
-    check_robot(what, (model,))
-    if model.loops:
-        names = ", ".join(repr(loop.name) for loop in model.loops[:5]) + (", …" if len(model.loops) > 5 else "")
-        raise ModelError(
-            f"{model.name} has loops ({names}), for which {what} is not defined: its joints do not move independently. "
-            "model.embedded() is the same mechanism in independent coordinates, model.tree its spanning tree."
-        )
-
-
-def require_rigid(model: Model, what: str) -> None:
-    """Refuse a model with bodies that bend where `what` is there for rigid ones alone."""
-    check_robot(what, (model,))
-    if model.embedding is not None:
-        raise ModelError(
-            f"{model.name} is in independent rates, for which {what} is not there yet; take the model with its loops, "
-            "model.embedding.closed, or functions of dynamics."
-        )
-    if model.is_flexible:
-        names = ", ".join(repr(body.name) for body in model.bodies if body.modes)
-        raise ModelError(
-            f"{model.name} has bodies that bend ({names}), for which {what} is not there yet; give them rigid inertias "
-            "(model.replace(inertias={name: body.flexible.rigid})), or take the functions of dynamics."
-        )
 
 
 def with_loop(model: Model, name: str, frame_a: str, frame_b: str | None, joint: JointKind | CutKind) -> Model:

@@ -12,9 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from phistar.errors import SpaceError, StatementError
-from phistar.operators.coefficients import ONE, collect, times
-from phistar.operators.interned import Unique
-from phistar.operators.nesting import walks
+from phistar.operators.interned import ONE, Unique, collect, times, walks
 from phistar.operators.spaces import Space
 
 MOST_FACTORS, DEEPEST = 1000, 150

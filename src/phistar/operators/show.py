@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from unicodedata import normalize
 
-from phistar.operators.nesting import walks
+from phistar.operators.interned import walks
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.own import ROOT, shown_name
 from phistar.operators.robot_letters import ROBOT

@@ -16,8 +16,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.code.timeloop import Memory, TimeLoop, TimeSignature, record
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import gufunc, host
+from phistar.backends.machine.jit import Source, gufunc, host, machine_code
 from phistar.backends.machine.threads import spread
 from phistar.backends.traces.arrays import traced
 from phistar.control.sampled import Command

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.code.timeloop import Memory, TimeLoop, TimeSignature, record
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import gufunc, host
+from phistar.backends.machine.jit import Source, gufunc, host, machine_code
 from phistar.backends.traces.arrays import traced
 from phistar.dynamics import forward_dynamics
 from phistar.model import Model

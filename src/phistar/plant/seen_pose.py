@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.traces.arrays import is_traced, sign, traced
+from phistar.backends.traces.arrays import sign, traced
+from phistar.backends.traces.trace import is_traced
 from phistar.dynamics import forward_kinematics, frame_velocity
 from phistar.model import Model
 from phistar.spatial import cross, multiply

@@ -12,7 +12,8 @@ import numpy as np
 from phistar.backends.choice import is_tree_kernel
 from phistar.backends.links.wide import WideLinks, wide_links
 from phistar.backends.one_state import Formula
-from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.trace import is_traced
 from phistar.dynamics import bias, mass_matrix
 from phistar.model import FlexibleInertia, Model
 from phistar.plant.long_trees import has_long_kernels

@@ -11,7 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.trace import is_traced
 from phistar.model import Model
 from phistar.model.parts import Joint
 from phistar.spatial import cross, from_quaternion, multiply

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.traces.arrays import is_traced, sign, traced
+from phistar.backends.traces.arrays import sign, traced
 from phistar.backends.traces.solve import solve_symmetric
+from phistar.backends.traces.trace import is_traced
 from phistar.dynamics import kinetic_energy
 from phistar.errors import ModelError
 from phistar.freeflying.energy import energy, joint_momentum, wiggle_velocity

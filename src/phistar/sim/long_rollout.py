@@ -12,8 +12,7 @@ from phistar.backends.code.timeloop import Memory as State
 from phistar.backends.code.timeloop import Phase, TimeSignature
 from phistar.backends.kernels import Module, llvm_text
 from phistar.backends.links.link_sizes import has_wide_links
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import Target, gufunc, host
+from phistar.backends.machine.jit import Source, Target, gufunc, host, machine_code
 from phistar.backends.rolled.code import operations_per_link, stage_calls, traced_stages
 from phistar.backends.rolled.flat_steps import FlatTracer
 from phistar.backends.rolled.link_loops import Sizes, TraceStage

@@ -9,8 +9,7 @@ import numpy as np
 from phistar.backends.choice import compilable, is_rollout_written, is_wide_written
 from phistar.backends.code.timeloop import Memory, Phase, TimeLoop, TimeSignature, record
 from phistar.backends.links.link_sizes import has_wide_links
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import Target, gufunc, host
+from phistar.backends.machine.jit import Source, Target, gufunc, host, machine_code
 from phistar.backends.wide_kernel import fewest_operations
 from phistar.dynamics import forward_dynamics
 from phistar.model import Model

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from phistar.operators.coefficients import ONE, collect
-from phistar.operators.coefficients import times as product_of
-from phistar.operators.interned import Unique
+from phistar.operators.interned import ONE, Unique, collect
+from phistar.operators.interned import times as product_of
 
 INWARD, OUTWARD = "inward", "outward"
 

@@ -33,8 +33,8 @@ from phistar.sweeps.ir import (
     plus,
 )
 from phistar.sweeps.pair_blocks import LinkBlocks, parts_of
+from phistar.sweeps.passes import validate
 from phistar.sweeps.regions import Column, PairField, PairProgram, Pairs, validate_regions
-from phistar.sweeps.validate_program import validate
 
 INBOARD, OWN, OUTBOARD, APART = "inboard", "own", "outboard", "apart"
 ONE = Fraction(1)

@@ -22,8 +22,7 @@ from phistar.operators.show import text
 from phistar.operators.symbols import PHI, Symbols
 from phistar.sweeps.ir import FromChildren, FromParent, Plus, Program, Sweep, Table, Term, Times, rebuild
 from phistar.sweeps.lower import Lowering
-from phistar.sweeps.passes import PASSES
-from phistar.sweeps.validate_program import validate
+from phistar.sweeps.passes import PASSES, validate
 
 ONE = Fraction(1)
 Terms = dict[Word, Fraction]

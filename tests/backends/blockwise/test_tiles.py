@@ -7,8 +7,7 @@ import pytest
 
 from phistar.backends.blockwise.tiles import SLACK, Place, Tiles
 from phistar.backends.kernels import F64, Code, Func, Module, llvm_text
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import host
+from phistar.backends.machine.jit import Source, host, machine_code
 
 SIZES = [(1, 1, 1), (6, 19, 6), (7, 5, 3), (13, 29, 20), (40, 53, 17)]
 

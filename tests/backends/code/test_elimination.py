@@ -8,8 +8,7 @@ from phistar.backends.code.elimination import factor, invert_factors, supports
 from phistar.backends.code.elimination_plan import WHOLE, Carrying
 from phistar.backends.code.packed import module_text
 from phistar.backends.code.unsolved import Block, Unsolved
-from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, compile_object, gufunc, host, load_object
 from phistar.backends.traces.trace import Scalar, Tape, finish
 
 PARENTS = (-1, 0, 1, 1, 3, 0, 5, 5, 7, -1, 9)

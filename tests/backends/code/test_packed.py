@@ -10,8 +10,7 @@ import phistar as ps
 from phistar.backends.code import packed
 from phistar.backends.code.packed import PackedPlaces, module_text
 from phistar.backends.code.straight_line import Body
-from phistar.backends.machine.jit import assembly, compile_object, gufunc, host, load_object
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, assembly, compile_object, gufunc, host, load_object
 from phistar.backends.traces.solve import solve_symmetric
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Tape, depth_first, finish

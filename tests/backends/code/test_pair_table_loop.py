@@ -8,8 +8,7 @@ from phistar.backends.code.packed import module_text
 from phistar.backends.code.pair_table_loop import Made, Pairs
 from phistar.backends.code.unsolved import Unsolved
 from phistar.backends.links.common_frame import common_frame, single_axes
-from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, compile_object, gufunc, host, load_object
 from phistar.backends.programs.derivative_program import evaluate, symbols_under_forces, tables_program
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Scalar, Tape, finish

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from phistar.backends.kernels.scratch import MOST_ON_STACK, Scratch
+from phistar.backends.kernels.llvm_values import MOST_ON_STACK, Scratch
 
 MANY_INPUTS = """
 import numpy as np, phistar as ps

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from phistar.backends.code.packed import module_text
-from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, Target, compile_object, gufunc, host, load_object
 from phistar.backends.traces.trace import Tape, finish
 from phistar.compiled import compile
 from phistar.dynamics import inverse_dynamics

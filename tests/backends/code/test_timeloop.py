@@ -8,7 +8,7 @@ import pytest
 
 import phistar as ps
 from phistar.backends.code.timeloop import Memory, TimeLoop, TimeSignature, record
-from phistar.backends.machine import compiler
+from phistar.backends.machine import jit
 from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
 from phistar.sim import rollout_kernel as compiled
 
@@ -140,9 +140,9 @@ def test_a_step_of_runge_kutta_is_compiled_once_not_four_times():
 STARTS = """
 import sys
 import numpy as np, phistar as ps
-from phistar.backends.machine import compiler
-counted, original = [], compiler.compile_object
-compiler.compile_object = lambda *given: counted.append(1) or original(*given)
+from phistar.backends.machine import jit
+counted, original = [], jit.compile_object
+jit.compile_object = lambda *given: counted.append(1) or original(*given)
 model = ps.load("planar2")
 run = ps.rollout(model, [0.1, 0.2], [0, 0], dt=1e-2, steps=3, controller=lambda t, q, v: -float(sys.argv[1]) * q)
 print(len(counted), run.q.sum().hex())
@@ -162,8 +162,8 @@ def test_the_second_start_compiles_nothing_and_another_controller_does(tmp_path,
 
 def test_entries_on_disk_differ_by_model_method_controller_and_cpu(monkeypatch):
     names = []
-    monkeypatch.setattr(compiler.cache, "load", lambda name: names.append(name) or ({}, b""))
-    monkeypatch.setattr(compiler, "load_object", lambda *given: None)
+    monkeypatch.setattr(jit.cache, "load", lambda name: names.append(name) or ({}, b""))
+    monkeypatch.setattr(jit, "load_object", lambda *given: None)
     monkeypatch.setattr(compiled, "gufunc", lambda *given: None)
     memory = Memory(2, 2)
     control = record(memory, lambda clock, x, gains: {"u": -x[:2]}, ("clock", "x", "gains"))

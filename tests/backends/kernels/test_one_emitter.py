@@ -8,7 +8,7 @@ import pytest
 import phistar
 
 PACKAGE = Path(phistar.__file__).parent
-EMITTERS = {"emit_llvm.py", "llvm_values.py", "scratch.py"}
+EMITTERS = {"emit_llvm.py", "llvm_values.py"}
 LLVM = re.compile(
     r"getelementptr|insertelement|shufflevector|extractelement|= alloca|\bicmp \w|\bfcmp \w|define internal|br label %"
 )

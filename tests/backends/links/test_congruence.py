@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from phistar.backends.links.congruence import lever_terms, rotate_symmetric, turns_in_a_row
+from phistar.backends.links.values import lever_terms, rotate_symmetric, turns_in_a_row
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Tape, finish
 from phistar.spatial import skew

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 import phistar as ps
-from phistar.backends.links.newton_euler import carry_acceleration, inertial_force, point_acceleration
+from phistar.backends.links.formulas import carry_acceleration, inertial_force, point_acceleration
 from phistar.backends.links.values import bias_acceleration, bias_force, links_at, outward
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Tape, finish

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.machine import cache, compiler
+from phistar.backends.machine import cache, jit
 from phistar.backends.programs import derivations, derived_programs
 
 # Prints how many kernels were compiled, and a result.
@@ -23,10 +23,10 @@ import json, sys
 import numpy as np
 import phistar as ps
 from phistar.backends import kernel
-from phistar.backends.machine import compiler
+from phistar.backends.machine import jit
 compiled = []
-whole = compiler.compile_object
-compiler.compile_object = lambda *given: compiled.append(1) or whole(*given)
+whole = jit.compile_object
+jit.compile_object = lambda *given: compiled.append(1) or whole(*given)
 model = ps.load("planar3")
 q = np.array([0.3, -0.2, 0.5])
 results = [ps.forward_dynamics(model, q, q, q), ps.mass_matrix(model, q)[0]]
@@ -55,8 +55,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def compilations(monkeypatch):
     """A list that grows by one with every kernel compiled in this process."""
-    made, whole = [], compiler.compile_object
-    monkeypatch.setattr(compiler, "compile_object", lambda *given: made.append(1) or whole(*given))
+    made, whole = [], jit.compile_object
+    monkeypatch.setattr(jit, "compile_object", lambda *given: made.append(1) or whole(*given))
     return made
 
 
@@ -121,8 +121,8 @@ def test_a_damaged_entry_is_never_loaded_and_made_anew(folder, compilations, mon
     entry = only(folder)
     whole = entry.read_bytes()
     entry.write_bytes(damages(whole)[damage])
-    loaded, load = [], compiler.load_object
-    monkeypatch.setattr(compiler, "load_object", lambda *given: loaded.append(given[0]) or load(*given))
+    loaded, load = [], jit.load_object
+    monkeypatch.setattr(jit, "load_object", lambda *given: loaded.append(given[0]) or load(*given))
     with caplog.at_level(logging.WARNING, "phistar"):
         np.testing.assert_array_equal(masses(), expected)
     assert len(compilations) == 2 and "compiled again" in caplog.text
@@ -262,7 +262,7 @@ def test_another_robot_cpu_or_width_is_another_entry():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(cache, "load", lambda name: asked.append(name))
             with pytest.raises(NotImplementedError):
-                compiler.machine_code("statements", (statements(model).key, lanes), target, unavailable)
+                jit.machine_code("statements", (statements(model).key, lanes), target, unavailable)
         return asked[0]
 
     def unavailable():

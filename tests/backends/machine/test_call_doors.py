@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.machine.call_doors import held_door, stated_door
-from phistar.backends.machine.single import layout_is_known
+from phistar.backends.machine.call_doors import held_door, layout_is_known, stated_door
 from phistar.stated import Stated
 
 pytestmark = pytest.mark.skipif(not layout_is_known(), reason="this Python holds arrays in another way")

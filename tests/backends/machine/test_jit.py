@@ -8,8 +8,8 @@ import pytest
 
 import phistar as ps
 from phistar.backends.kernel import Kernel
+from phistar.backends.machine.call_doors import single_of
 from phistar.backends.machine.jit import compile_object, host, objects_of
-from phistar.backends.machine.single import single_of
 
 STATE = np.random.default_rng(0).normal(size=(3, 2))
 

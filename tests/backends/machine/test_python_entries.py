@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.machine.call_doors import layout_is_known, single_of
 from phistar.backends.machine.python_entries import HAS_FLAGS, MOST
-from phistar.backends.machine.single import layout_is_known, single_of
 
 MODEL = ps.load("puma560")
 Q, V, T = np.random.default_rng(0).normal(size=(3, 13, 6))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.machine import single
-from phistar.backends.machine.single import layout_is_known, single_of
+from phistar.backends.machine import call_doors
+from phistar.backends.machine.call_doors import layout_is_known, single_of
 
 MODEL = ps.load("puma560")
 HANDLE = ps.compile(ps.forward_dynamics.statement, MODEL)
@@ -86,7 +86,7 @@ def test_threads_share_it():
 
 def test_without_the_short_way_results_are_the_same(monkeypatch):
     """On a Python that holds arrays in another way there is only the long way."""
-    monkeypatch.setattr(single, "layout_is_known", lambda: False)
+    monkeypatch.setattr(call_doors, "layout_is_known", lambda: False)
     handle = ps.compile(ps.inverse_dynamics.statement, MODEL)
     assert single_of(handle.kernel.function)(Q, V, T) is NotImplemented
     assert np.array_equal(handle(Q, V, T), ps.inverse_dynamics(MODEL, Q, V, T))

@@ -6,8 +6,7 @@ import pytest
 
 import phistar as ps
 from phistar.backends.choice import PAIRS, WRITTEN
-from phistar.backends.machine.jit import Target, host
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, Target, host
 from phistar.backends.machine.threads import spread
 from phistar.backends.pairwise.pair_kernel import pair_kernel
 from phistar.backends.pairwise.programs import symbols_under_forces

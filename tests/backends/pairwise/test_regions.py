@@ -6,10 +6,10 @@ import pytest
 import phistar as ps
 from phistar.backends.choice import PAIRS
 from phistar.backends.pairwise.programs import pair_program
+from phistar.backends.programs.derivations import Rows, value_of
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import INWARD, OUTWARD
 from phistar.sweeps.regions import PairProgram
-from phistar.sweeps.stored import Rows, value_of
 from tests.trees import mechanism, relative
 
 TREE = mechanism(72, serial=False, floating=True, armature=True, rotors=False, bodies=6).model

@@ -225,7 +225,7 @@ def test_operations_per_link_do_not_depend_on_the_length():
 def test_the_second_time_comes_from_the_disk(tmp_path, monkeypatch):
     monkeypatch.setenv("PHISTAR_CACHE", str(tmp_path / "kernels"))
     first = compile_rolled(wanted(ps.inverse_dynamics, CHAIN))
-    monkeypatch.setattr("phistar.backends.machine.compiler.compile_object", None)
+    monkeypatch.setattr("phistar.backends.machine.jit.compile_object", None)
     second = compile_rolled(wanted(ps.inverse_dynamics, CHAIN))
     state = np.random.default_rng(0).normal(size=(3, CHAIN.nv))
     assert first is not None and second is not None
@@ -235,7 +235,7 @@ def test_the_second_time_comes_from_the_disk(tmp_path, monkeypatch):
 def test_other_joints_of_the_same_kinds_use_the_same_code(tmp_path, monkeypatch):
     monkeypatch.setenv("PHISTAR_CACHE", str(tmp_path / "kernels"))
     assert compile_rolled(wanted(ps.inverse_dynamics, CHAIN)) is not None
-    monkeypatch.setattr("phistar.backends.machine.compiler.compile_object", None)
+    monkeypatch.setattr("phistar.backends.machine.jit.compile_object", None)
     assert compared("inverse_dynamics", ps.chain(70, length=0.5, mass=3.0)) < TOLERANCE
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from phistar.backends.code.packed import module_text
-from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, compile_object, gufunc, host, load_object
 from phistar.backends.traces.order import fused_products
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import ADD, MUL, SUB, Tape, finish

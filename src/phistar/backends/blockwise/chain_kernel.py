@@ -34,8 +34,7 @@ from phistar.backends.blockwise.chain_blocks import (
 from phistar.backends.blockwise.tiles import SLACK, Place, Tiles
 from phistar.backends.choice import block_lanes
 from phistar.backends.kernels import F64, I64, PLACE, Code, Func, Local, Module, kernel_ir, llvm_text
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import host
+from phistar.backends.machine.jit import Source, host, machine_code
 from phistar.sweeps.ir import INWARD, Program
 
 COUNT, FAILED = 0, 1

@@ -22,7 +22,7 @@ from phistar.backends.kernels import (
     llvm_text,
     vector,
 )
-from phistar.backends.machine.rows import Signature, size
+from phistar.backends.machine.jit import Signature, size
 from phistar.backends.traces.trace import Trace
 
 

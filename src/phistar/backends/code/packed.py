@@ -16,9 +16,9 @@ from phistar.backends.choice import DECODED, FAR_CODE, SLOW_TO_COMPILE
 from phistar.backends.code.sincos import nearer_inputs, turning_module
 from phistar.backends.code.state_loop import loop_functions
 from phistar.backends.code.straight_line import Body
-from phistar.backends.code.transpose import COPIED_IN_LINE, Rows, Tile, tiles
 from phistar.backends.code.unsolved import Loops
 from phistar.backends.kernels import (
+    COPIED_IN_LINE,
     F64,
     I64,
     Code,
@@ -26,16 +26,19 @@ from phistar.backends.kernels import (
     Let,
     Local,
     Module,
+    Rows,
     Statement,
     Store,
+    Tile,
     Value,
     copy_function,
     copy_one_function,
     fill_function,
     llvm_text,
+    tiles,
 )
+from phistar.backends.machine.jit import Signature, size
 from phistar.backends.machine.python_entries import entries_module
-from phistar.backends.machine.rows import Signature, size
 from phistar.backends.traces.order import ORDERED_AS_WRITTEN, few_alive
 from phistar.backends.traces.trace import DIV, Trace, angle_inputs, depth_first, restrict
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phistar.backends.kernels import F64, I64, Code, Func, Local, kernel_ir
-from phistar.backends.machine.rows import Signature, size
+from phistar.backends.machine.jit import Signature, size
 
 APART = "row_by_row"
 

@@ -19,7 +19,7 @@ from phistar.backends.code.sincos import turning_module
 from phistar.backends.code.state_loop import entry
 from phistar.backends.code.straight_line import Body
 from phistar.backends.kernels import F64, Code, Func, Local, Module, Value, copy_function, llvm_text
-from phistar.backends.machine.rows import size
+from phistar.backends.machine.jit import size
 from phistar.backends.traces.trace import Tape, Trace, finish
 
 

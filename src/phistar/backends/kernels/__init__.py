@@ -7,7 +7,15 @@ and `wasm_module` WebAssembly, all after `validate`. `show` prints a function.
 
 from phistar.backends.kernels import kernel_ir
 from phistar.backends.kernels.build import Code, Local, transpose_vectors
-from phistar.backends.kernels.copies import copy_function, copy_one_function, fill_function
+from phistar.backends.kernels.copies import (
+    COPIED_IN_LINE,
+    Rows,
+    Tile,
+    copy_function,
+    copy_one_function,
+    fill_function,
+    tiles,
+)
 from phistar.backends.kernels.emit_c import c_header, c_prototype, c_source, c_text, number
 from phistar.backends.kernels.emit_llvm import llvm_text
 from phistar.backends.kernels.emit_wasm import Unit, wasm_module
@@ -44,6 +52,7 @@ from phistar.backends.kernels.widen import LANED, lane_arrays, widen
 
 __all__ = [
     "ANY_ORDER",
+    "COPIED_IN_LINE",
     "F64",
     "FREE",
     "I1",
@@ -65,9 +74,11 @@ __all__ = [
     "Memory",
     "Module",
     "Outside",
+    "Rows",
     "Statement",
     "Store",
     "Table",
+    "Tile",
     "Type",
     "Unit",
     "Value",
@@ -83,6 +94,7 @@ __all__ = [
     "llvm_text",
     "number",
     "show",
+    "tiles",
     "transpose_vectors",
     "validate",
     "vector",

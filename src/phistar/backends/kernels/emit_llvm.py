@@ -7,8 +7,7 @@ from typing import Any
 
 from phistar.backends.kernels import kernel_ir
 from phistar.backends.kernels.kernel_ir import Module, Type, Value
-from phistar.backends.kernels.llvm_values import RIGHT, Declared, call_text, operand, type_text, with_type
-from phistar.backends.kernels.scratch import Scratch
+from phistar.backends.kernels.llvm_values import RIGHT, Declared, Scratch, call_text, operand, type_text, with_type
 from phistar.backends.kernels.validate import validate
 
 _INLINED = {None: "", True: " noinline", False: " alwaysinline"}

@@ -10,10 +10,9 @@ import numpy as np
 
 from phistar.backends.links import moves
 from phistar.backends.links import values as link
-from phistar.backends.links.formulas import FORMULAS
+from phistar.backends.links.formulas import FORMULAS, carry_acceleration, inertial_force
 from phistar.backends.links.link_sizes import PARAMETERS
 from phistar.backends.links.mechanism import Act, Block, Mechanism
-from phistar.backends.links.newton_euler import carry_acceleration, inertial_force
 from phistar.backends.links.two_velocities import TwoMotions, reference_acceleration, reference_force
 from phistar.backends.links.values import Links
 from phistar.spatial import cross, force_transform

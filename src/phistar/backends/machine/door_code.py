@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from phistar.backends.kernels import I1, I32, I64, PLACE, Code, Func, Local, Memory, Module, kernel_ir
-from phistar.backends.machine.call_doors import _TYPE, MOST, NAMES
+from phistar.backends.machine.call_doors import _TYPE, KNOWN, MOST
 
 _SLOW = 1  # where `self` has the function for all other calls
 
 
 def doors_module() -> Module:
     """`stated` and `held`; `known` is filled in when the code is loaded."""
-    memory = (Memory("known", PLACE, len(NAMES), inner=False),)
+    memory = (Memory("known", PLACE, len(KNOWN), inner=False),)
     return Module((_Stated().function(), _Held().function()), (), memory)
 
 
@@ -23,7 +23,7 @@ class _Door:
         self.code = code = Code(name, self=PLACE, args=PLACE.to, n=I64, names=PLACE)
         code.inner, code.result = False, PLACE
         table = code.table("known", PLACE.to)
-        self.known = {name: table.at(number).load(kind=PLACE) for number, name in enumerate(NAMES)}
+        self.known = {name: table.at(number).load(kind=PLACE) for number, name in enumerate(KNOWN)}
 
     def ask(self, name: str, *given: Local | int, kind: kernel_ir.Type = PLACE) -> Local:
         return self.code.result_of(kind, self.known[name], *given)

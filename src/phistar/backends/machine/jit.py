@@ -1,12 +1,19 @@
-"""Machine code in this process: compile a module for this CPU, load object code, make a NumPy gufunc of it."""
+"""Machine code in this process: the one door to the compiler, loaded object code, and NumPy gufuncs made of it.
+
+What is compiled is kept on disk by what it is made from; the name of an entry is made here alone (`machine_code`), from
+the kind of code, what it is made from, and the processor it is for.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import logging
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache as once
 from itertools import count
 from time import perf_counter
 from typing import Any
@@ -14,8 +21,47 @@ from weakref import finalize
 
 import numpy as np
 
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine import cache
 from phistar.roomy import with_room
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Row length of each input and shape of each output; one state is one row of each. `units` locates the unit
+    quaternions among the inputs: (input, first entry)."""
+
+    inputs: tuple[int, ...]
+    outputs: tuple[tuple[int, ...], ...]
+    units: tuple[tuple[int, int], ...] = ()
+    flipped: bool = False  # whether the entry for one state gives matrices as their transposes
+
+    @property
+    def text(self) -> str:
+        """NumPy's gufunc signature with frozen core dimensions."""
+        left = ",".join(f"({n})" for n in self.inputs)
+        right = ",".join(f"({','.join(str(n) for n in shape)})" for shape in self.outputs)
+        return f"{left}->{right}"
+
+    @property
+    def arrays(self) -> int:
+        return len(self.inputs) + len(self.outputs)
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        return [(n,) for n in self.inputs] + list(self.outputs)
+
+    @property
+    def strides(self) -> list[int]:
+        """Bytes between the entries of each array along each of its axes, where they are contiguous."""
+        return [8 * size(shape[axis + 1 :]) for shape in self.shapes for axis in range(len(shape))]
+
+
+def size(shape: tuple[int, ...]) -> int:
+    result = 1
+    for n in shape:
+        result *= n
+    return result
+
 
 _log = logging.getLogger("phistar")
 
@@ -45,14 +91,14 @@ ASIDE = ("block.aside", "loop.aside")
 LONG = 3_000_000  # characters of a module: what a compiler does more thoroughly takes a second here and gains nothing
 
 
-@cache
+@once
 def host() -> Target:
     import llvmlite.binding as llvm
 
     return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
 
-@cache
+@once
 def _ready() -> None:
     import llvmlite.binding as llvm
 
@@ -145,7 +191,7 @@ def load_object(data: bytes, entry: str = "loop", name: str = "") -> Code:
     return code
 
 
-@cache
+@once
 def _linker() -> Any:
     """Return the linker of this process. It lays the sections of an object side by side: they refer to each other by
     distances of 32 bits, and a loader that asks the system for each of them ends processes with gaps far apart."""
@@ -227,7 +273,7 @@ def objects_of(function: Any) -> Kept:
     return kept
 
 
-@cache
+@once
 def _ufunc_api() -> Any:
     from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
@@ -238,3 +284,43 @@ def _ufunc_api() -> Any:
 
 
 assert np.dtype(np.float64).num == _DOUBLE
+
+
+@dataclass(frozen=True)
+class Source:
+    """Compiler input: a module as text, a header of plain data stored with its code, and, as `compile_object` takes
+    them, the loops that it calls and whether to compile quickly."""
+
+    text: str
+    header: Mapping[str, Any] = field(default_factory=dict)
+    loops: str = ""
+    quick: bool = False
+
+
+def machine_code(
+    kind: str, made_from: tuple[Any, ...], target: Target, source: Callable[[], Source], entry: str = "loop"
+) -> tuple[Mapping[str, Any], Code]:
+    """Header and loaded code of what is `made_from` these parts, at the address of its function `entry`; `source` is
+    called if it is not on disk."""
+    name = cache.key(kind, *made_from, target)
+    found = cache.load(name)
+    if found is not None:
+        return found[0], load_object(found[1], entry, name)
+    with _pause_collection():
+        made = source()
+    data = compile_object(made.text, target, made.loops, made.quick)
+    cache.store(name, dict(made.header), data)
+    return made.header, load_object(data, entry, name)
+
+
+@contextmanager
+def _pause_collection() -> Iterator[None]:
+    """Suspend garbage collection while code is made: its hundreds of thousands of tuples are all needed until the text
+    is written, and scanning them takes longer than making them."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()

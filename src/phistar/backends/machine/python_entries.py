@@ -29,7 +29,7 @@ from phistar.backends.kernels import (
     kernel_ir,
 )
 from phistar.backends.machine.array_layout import AXES, DATA, DTYPE, FLAGS, NAMES, SHAPE, STRIDES, TYPE
-from phistar.backends.machine.rows import Signature, size
+from phistar.backends.machine.jit import Signature, size
 from phistar.backends.machine.threads import STATES_PER_THREAD
 
 MOST = 2 * STATES_PER_THREAD  # states: from here on threads share them

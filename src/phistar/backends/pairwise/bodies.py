@@ -10,8 +10,8 @@ import numpy as np
 
 from phistar.backends.kernels import FREE, IN_ORDER, Code, Local
 from phistar.backends.pairwise.walk import GROUP
-from phistar.backends.programs.structural_blocks import Block, BlockDomain
 from phistar.backends.traces.order import chain_sums
+from phistar.backends.traces.solve import Block, BlockDomain
 from phistar.backends.traces.trace import ADD, CONST, INPUT, MUL, NEG, SUB, Tape, Trace, finish
 from phistar.sweeps.ir import FromChildren, FromParent, Statement, Sweep, Term, Times
 from phistar.sweeps.regions import Column

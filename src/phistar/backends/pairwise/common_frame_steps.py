@@ -13,13 +13,12 @@ import numpy as np
 
 from phistar.backends.links import moves
 from phistar.backends.links.common_frame import inertia_parameters, moved_moments, moved_subspace
-from phistar.backends.links.congruence import rotate_symmetric
-from phistar.backends.links.values import Links, inertia_matrix, mirror_upper
-from phistar.backends.programs.structural_blocks import Block
+from phistar.backends.links.values import Links, inertia_matrix, mirror_upper, rotate_symmetric
 from phistar.backends.rolled.link_memory import Stage
 from phistar.backends.rolled.plan import Plan, accumulator, parts
 from phistar.backends.rolled.recorder import Place, Recorder, Step, constant_pattern
 from phistar.backends.rolled.steps import Kind, StepLink, StepTracer, symbolic_link
+from phistar.backends.traces.solve import Block
 from phistar.sweeps import ir
 from phistar.sweeps.evaluate import evaluate_sweep
 from phistar.sweeps.ir import ONE, OUTWARD, CongruentChildren, Data, Plus, Program, Sweep

@@ -17,9 +17,7 @@ from phistar.backends.kernels import I64, U32, Code, Local, Module, llvm_text
 from phistar.backends.links.common_frame import single_axes
 from phistar.backends.links.concise import is_told_by_quantities, without_roundoff
 from phistar.backends.links.link_frames import LinkFrames, link_frames
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import Target, gufunc, host
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, Source, Target, gufunc, host, machine_code
 from phistar.backends.pairwise.common_frame_steps import CommonTracer, stages
 from phistar.backends.pairwise.layout import Layout
 from phistar.backends.pairwise.pair_loops import loop_functions as pair_functions

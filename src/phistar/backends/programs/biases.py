@@ -30,8 +30,7 @@ from phistar.sweeps.ir import (
     rebuild,
     times,
 )
-from phistar.sweeps.passes import order
-from phistar.sweeps.validate_program import validate
+from phistar.sweeps.passes import order, validate
 
 Terms = Mapping[str, Term]
 ONE = Fraction(1)

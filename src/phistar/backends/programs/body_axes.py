@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links import values as link
-from phistar.backends.links.congruence import rotate_symmetric
+from phistar.backends.links.values import rotate_symmetric
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Call, Field, Program, Statement, Sweep
 

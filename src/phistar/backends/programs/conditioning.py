@@ -13,8 +13,8 @@ import numpy as np
 
 from phistar.array_types import Array, IntArray
 from phistar.backends.links.link_sizes import freedoms
-from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.solve import SMALLEST_PIVOT, scales, solve, solve_symmetric
+from phistar.backends.traces.trace import is_traced
 from phistar.errors import InfeasibleError, StatementError
 from phistar.model import Model
 

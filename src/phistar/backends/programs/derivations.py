@@ -1,14 +1,18 @@
 """Derivations, kept: what laws make of statements depends on no robot, so that no start pays for it twice.
 
 Those of the package's own statements come with it, in `derivations.json`, which `tools/derivations.py` writes; others
-are on the user's disk once they were made. An edit of the laws or of what lowers statements invalidates both.
+are on the user's disk once they were made. An edit of the laws or of what lowers statements invalidates both. Programs
+are stored as rows: a number, a word, or [a kind of value, the numbers of the rows of its fields]; equal parts are one
+row, however many programs have them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +21,51 @@ from phistar.backends.machine import cache as stored
 from phistar.identities.law import laws_of_users
 from phistar.operators.nodes import Node, spelling
 from phistar.operators.symbols import Symbols
-from phistar.sweeps.stored import Rows, value_of
+from phistar.sweeps import ir, regions
+
+_NAMED = {**vars(ir), **vars(regions)}
+_KINDS = {kind.__name__: kind for kind in _NAMED.values() if isinstance(kind, type) and is_dataclass(kind)}
+_TUPLE, _FRACTION = "", "Fraction"
+
+
+class Rows:
+    """A table of rows that values are added to."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self._numbers: dict[Any, int] = {}
+
+    def add(self, value: Any) -> int:
+        """The number of the row of a value: a term, a program, a tuple, a number or a word."""
+        row = self._row(value)
+        known = (type(row), row)  # True is no 1
+        if known not in self._numbers:
+            self._numbers[known] = len(self.rows)
+            self.rows.append(row)
+        return self._numbers[known]
+
+    def _row(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return _TUPLE, *map(self.add, value)
+        if isinstance(value, Fraction):
+            return _FRACTION, self.add(value.numerator), self.add(value.denominator)
+        if is_dataclass(value) and type(value).__name__ in _KINDS:
+            return type(value).__name__, *(self.add(getattr(value, field.name)) for field in fields(value))
+        if value is None or isinstance(value, str | int):
+            return value
+        raise TypeError(f"{value!r} is no part of a program")
+
+
+def value_of(rows: Sequence[Any], number: int) -> Any:
+    """The value of a row; equal terms are again one object."""
+    row = rows[number]
+    if not isinstance(row, list | tuple):
+        return row
+    kind, parts = row[0], tuple(value_of(rows, part) for part in row[1:])
+    if kind == _TUPLE:
+        return parts
+    return Fraction(*parts) if kind == _FRACTION else _KINDS[kind](*parts)
+
 
 Nodes = tuple[tuple[str, Node], ...]
 Taken = tuple[int, ...]
@@ -35,7 +83,7 @@ Made = TypeVar("Made")
 FILE = Path(__file__).with_name("derivations.json")
 SOURCES = ("identities", "operators", "sweeps", "backends/pairwise/programs.py")
 SOURCES += ("backends/programs/derived_programs.py", "backends/programs/derivative_program.py")
-SOURCES += ("backends/programs/solved_statements.py",)
+SOURCES += ("backends/programs/solved_statements.py", "backends/programs/derivations.py")
 """Sources that decide what is derived."""
 
 known: dict[str, Any] = {}

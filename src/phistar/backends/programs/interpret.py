@@ -18,8 +18,7 @@ from phistar.backends.links.mechanism import Block, Mechanism
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import Links
 from phistar.backends.programs.biases import WAY
-from phistar.backends.programs.structural_blocks import BlockDomain, block_times, block_total, transpose_block
-from phistar.backends.traces.solve import solve, solve_symmetric
+from phistar.backends.traces.solve import BlockDomain, block_times, block_total, solve, solve_symmetric, transpose_block
 from phistar.backends.traces.trace import Scalar
 from phistar.errors import StatementError
 from phistar.sweeps import ir, regions

@@ -15,8 +15,8 @@ from phistar.backends.links.values import links_at
 from phistar.backends.links.wide import mechanism_at
 from phistar.backends.programs.derivations import ARTICULATED, Nodes, Taken, derive, spell_statements
 from phistar.backends.programs.interpret import poses, run
-from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.arrays import traced as traced_array
+from phistar.backends.traces.trace import is_traced
 from phistar.errors import ShapeError
 from phistar.identities.law import Setting
 from phistar.model import Model

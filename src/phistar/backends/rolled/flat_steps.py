@@ -13,9 +13,9 @@ import numpy as np
 from phistar.backends.links import values as link
 from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.programs.body_axes import LIFT
-from phistar.backends.programs.structural_blocks import Block, BlockDomain, block_times
 from phistar.backends.rolled.plan import AT_FRAMES, BIAS, FRAME_POSES, Plan, is_taken_in, parts, read_off, total
 from phistar.backends.rolled.recorder import Recorder, Step
+from phistar.backends.traces.solve import Block, BlockDomain, block_times
 from phistar.spatial import cross
 from phistar.sweeps import ir
 from phistar.sweeps.evaluate import evaluate_sweep

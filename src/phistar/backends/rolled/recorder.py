@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.programs.structural_blocks import Block
+from phistar.backends.traces.solve import Block
 from phistar.backends.traces.trace import CONST, COS, INPUT, SIN, Scalar, Tape, Trace, finish
 
 Place = tuple[str, Any, int]

@@ -23,9 +23,9 @@ from phistar.backends.links.mechanism import Act, Mechanism
 from phistar.backends.links.rigid import SixWide
 from phistar.backends.links.values import Links, inertia_matrix
 from phistar.backends.programs.body_axes import AXES, MOVED
-from phistar.backends.programs.structural_blocks import Block, BlockDomain, block_times, block_total, transpose_block
 from phistar.backends.rolled.plan import BIAS, Plan, accumulator, gathered_parts, read_off, total
 from phistar.backends.rolled.recorder import Place, Recorder, Step, constant_pattern
+from phistar.backends.traces.solve import Block, BlockDomain, block_times, block_total, transpose_block
 from phistar.backends.traces.trace import Scalar
 from phistar.model import Helical, Model, Prismatic
 from phistar.sweeps import ir

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature
 from phistar.backends.rolled.link_loops import COUNTS, TABLES, TraceStage
 from phistar.backends.traces.calls import Step
 from phistar.backends.traces.trace import Trace

@@ -39,11 +39,6 @@ def traced(values: Any) -> TracedArray:
     return np.asarray(values, dtype=object).view(TracedArray)
 
 
-def is_traced(*arrays: Any) -> bool:
-    """Whether any of the arrays holds traced numbers."""
-    return any(isinstance(array, np.ndarray) and array.dtype.hasobject for array in arrays)
-
-
 def sign(values: np.ndarray) -> np.ndarray:
     """np.sign for floats and for traced numbers."""
     return _sign(values) if values.dtype == object else np.sign(values)

@@ -1,13 +1,17 @@
-"""Small dense inverses and solves that take batches and traced scalars, and never raise for one bad row."""
+"""Blocks of numbers or traced scalars: small dense inverses and solves that take batches and never raise for one bad
+row, products and sums. What is zero by structure is None, and nothing is computed with it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from phistar.backends.traces.trace import Scalar
+from phistar.sweeps.evaluate import Domain, Terms
+from phistar.sweeps.ir import Times
 
 SMALLEST_PIVOT = 1e-10
 """Bound relative to the diagonal: below it, an inverse on task space has fewer than six digits and is refused."""
@@ -143,3 +147,46 @@ def _sound_inverse(pivot: Any, least: Any) -> Any:
 def is_zero(value: Any) -> bool:
     """Whether a number is zero by structure."""
     return isinstance(value, float) and value == 0.0
+
+
+Block = Any  # an array (…, rows, columns), a pose, or None
+
+
+def block_times(left: Block, right: Block) -> Block:
+    return None if left is None or right is None else np.matmul(left, right)
+
+
+def transpose_block(block: Block) -> Block:
+    return None if block is None else np.swapaxes(block, -1, -2)
+
+
+def divide_block(left: Block, matrix: np.ndarray) -> Block:
+    """X Y⁻¹ for symmetric Y."""
+    return None if left is None else transpose_block(solve_symmetric(matrix, transpose_block(left)))
+
+
+def block_total(terms: list[tuple[float, Block]]) -> Block:
+    scaled = [x if c == 1 else -x if c == -1 else c * x for c, x in terms if x is not None]
+    return reduce(np.add, scaled) if scaled else None
+
+
+class BlockDomain(Domain):
+    """Abstract. Domains whose values are blocks: arrays (…, rows, columns), of numbers or of traced scalars."""
+
+    def product(self, left: Block, right: Block, term: Times, at: Any, half: bool) -> Block:
+        return block_times(left, right)
+
+    def total(self, terms: Terms, half: bool) -> Block:
+        return block_total([(float(c), x) for c, x in terms])
+
+    def transpose(self, x: Block) -> Block:
+        return transpose_block(x)
+
+    def invert(self, x: Block) -> Block:
+        return invert(x) if x.shape[-1] else x  # over no rates there is nothing to invert
+
+    def divide(self, x: Block, matrix: Block) -> Block:
+        return divide_block(x, matrix)
+
+    def solve(self, matrix: Block, right: Block, symmetric: bool) -> Block:
+        return (solve_task if symmetric else solve)(matrix, right)

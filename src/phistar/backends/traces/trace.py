@@ -341,3 +341,8 @@ def reorder(trace: Trace, order: list[int]) -> Trace:
     pairs = zip(trace.outputs, trace.output_is_constant, strict=True)
     outputs = tuple(value if constant else number[int(value)] for value, constant in pairs)
     return Trace(tuple(code), outputs, trace.output_is_constant)
+
+
+def is_traced(*arrays: Any) -> bool:
+    """Whether any of the arrays holds traced numbers."""
+    return any(isinstance(array, np.ndarray) and array.dtype.hasobject for array in arrays)

@@ -18,9 +18,7 @@ from phistar.backends.kernels import I64, U32, Module, llvm_text
 from phistar.backends.links.common_frame import single_axes
 from phistar.backends.links.concise import without_roundoff
 from phistar.backends.links.link_frames import LinkFrames
-from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import gufunc, host
-from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.jit import Signature, Source, gufunc, host, machine_code
 from phistar.backends.pairwise.common_frame_steps import stages
 from phistar.backends.pairwise.pair_kernel import frames_with_second_moments, shapes_of
 from phistar.backends.programs.triple_tables import Wanted

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from phistar.backends.recorded import Recorded
-from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.solve import solve_above
+from phistar.backends.traces.trace import is_traced
 from phistar.dynamics import forward_dynamics, forward_kinematics
 from phistar.errors import ModelError
 from phistar.loops.closure import relative_rows

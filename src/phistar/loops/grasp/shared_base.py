@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.trace import is_traced
 from phistar.dynamics import forward_dynamics, forward_kinematics
 from phistar.loops.closure import relative_rows
 from phistar.loops.effective import pseudo_inverse

@@ -14,7 +14,7 @@ from phistar.loops.primary.taylor import derivatives_of, taylor_array
 from phistar.model import Model
 from phistar.model.parts import Loop
 from phistar.spatial import times
-from phistar.spatial.batches import leading_axes
+from phistar.spatial.vectors import leading_axes
 
 ENOUGH = 1e-13  # of the residual, in m and rad
 ACCEPTED = 1e-9  # where Newton's method no longer gains

@@ -21,7 +21,7 @@ from phistar.loops.primary.taylor import time_derivatives
 from phistar.loops.primary.terminating_links import cut_coordinates, cut_influence, terminating_links
 from phistar.model import Model
 from phistar.spatial import times, transposed
-from phistar.spatial.batches import leading_axes
+from phistar.spatial.vectors import leading_axes
 from phistar.stated import states
 
 SINGULAR = 1e-9  # of A's largest singular value: below it the primary joints leave a secondary one undetermined

@@ -5,9 +5,9 @@ import json
 import pytest
 
 import phistar as ps
+from phistar.backends.programs.derivations import Rows, value_of
 from phistar.operators.symbols import NAMES, Symbols
 from phistar.sweeps.lower import lower
-from phistar.sweeps.stored import Rows, value_of
 
 S = Symbols()
 STATEMENTS = {
