@@ -148,7 +148,7 @@ def forward_dynamics_derivatives(model: Model, q: Any, v: Any, tau: Any) -> Forw
 
 @states_tables(forward_derivatives)
 def linearize(model: Model, q: Any, v: Any, tau: Any, *, passive: bool = True) -> Linearization:
-    """The motion of a small deviation from q, v under joint forces tau, springs and damping of the joints included.
+    """Linear motion of small deviations from q, v under joint forces tau, joint springs and damping included.
 
     A = [[−v~, 1], [∂a/∂q, ∂a/∂v]], B = [[0], [ℳ⁻¹]] of θ̈ = ℳ⁻¹(T + T_p − 𝒞 − 𝒢), T_p = −(d θ̇ + k (q ⊖ rest)). δq is
     the tangent of q ⊕ δq. On a quaternion joint it is seen from the moving link, which adds −v~: −ω×δ for a spherical

@@ -29,7 +29,7 @@ def _cut(text: str, longest: int) -> str:
 
 
 class ModelError(PhistarError):
-    """A mechanism that cannot be: impossible inertia, zero axis, cycle, duplicate name."""
+    """An impossible mechanism: unphysical inertia, zero axis, cycle, duplicate name."""
 
 
 class FileError(PhistarError):
@@ -49,8 +49,8 @@ class SpaceError(PhistarError, TypeError):
 
 
 class StatementError(PhistarError, ValueError):
-    """An operator statement that means nothing: unknown symbol, singular inverse, syntax."""
+    """A meaningless operator statement: unknown symbol, singular inverse, syntax."""
 
 
 class InfeasibleError(PhistarError, ValueError):
-    """A motion that cannot be: limits, durations or poses that no path meets; says by how much."""
+    """An impossible motion: limits, durations or poses that no path meets; says by how much."""

@@ -111,8 +111,7 @@ LARGEST = 1_000_000  # entries that products of arrays make at once
 
 @states_tables(second_inverse_derivatives)
 def inverse_dynamics_second_derivatives(model: Model, q: Any, v: Any, a: Any) -> InverseDynamicsSecondDerivatives:
-    """How the derivatives of `inverse_dynamics` change with q and v: the second derivatives of
-    τ(q ⊕ δ, v, a) at δ = 0.
+    """Second derivatives of `inverse_dynamics` by q and v: those of τ(q ⊕ δ, v, a) at δ = 0.
 
     With a they change as ∂ℳ/∂q does: τ is linear in a. ∂²τ/∂v∂v depends on q alone. Joint forces are those of the
     spanning tree.
@@ -153,7 +152,7 @@ def inverse_dynamics_second_derivatives(model: Model, q: Any, v: Any, a: Any) ->
 
 @states_tables(second_forward_derivatives)
 def forward_dynamics_second_derivatives(model: Model, q: Any, v: Any, tau: Any) -> ForwardDynamicsSecondDerivatives:
-    """How the derivatives of `forward_dynamics` change with q and v: the second derivatives of θ̈(q ⊕ δ, v, τ) at δ = 0.
+    """Second derivatives of `forward_dynamics` by q, v and τ: those of θ̈(q ⊕ δ, v, τ) at δ = 0.
 
     −ℳ⁻¹(∂²τ/∂q∂q + ∂ℳ/∂q ∂θ̈/∂q + (∂ℳ/∂q ∂θ̈/∂q)*), −ℳ⁻¹(∂²τ/∂q∂v + ∂ℳ/∂q ∂θ̈/∂v), −ℳ⁻¹∂²τ/∂v∂v and −ℳ⁻¹ ∂ℳ/∂q ℳ⁻¹. A
     free base adds nothing: however it is placed, all falls alike.

@@ -77,6 +77,13 @@ def test_a_scene_may_have_servos_and_its_controller_then_gives_commands(tmp_path
     np.testing.assert_allclose(made.q[-1], same.q[-1], atol=1e-12)
 
 
+def test_a_free_point_mass_is_refused_by_name():
+    plant = ps.Plant()
+    plant.add_body("grain", ps.Geometry(ps.Sphere(0.1), role="collision"), ps.Inertia(1.0))
+    with pytest.raises(ps.ModelError, match="grain is free to turn and has no inertia against it"):
+        plant.step(plant.state(), h=1e-3)
+
+
 def test_a_mechanism_in_independent_rates_is_refused_by_name():
     """Its loops would be lost: a plant has them as rows."""
     plant, model = ps.Plant(), four_bar((0.5, 1.0, 0.9, 1.1))

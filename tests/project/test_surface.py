@@ -2,6 +2,7 @@
 
 import inspect
 import pydoc
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -65,6 +66,23 @@ def test_a_stated_function_shows_its_call_and_its_statement():
     assert repr(ps.forward_dynamics) == "<forward_dynamics(model, q, v, tau, f_ext=None): ℳ⁻¹(T − 𝒞 − 𝒢)>"
     assert repr(ps.inverse_dynamics_derivatives).startswith("<inverse_dynamics_derivatives(model, q, v, a): dq = ")
     assert ps.gravity_load._repr_latex_() == "$\\mathcal{G}$"
+
+
+def results():
+    """Tables of arrays that public functions and methods give back: NamedTuples and dataclasses with arrays in them."""
+    chapters = [ps, *(getattr(ps, name) for name in ps.__all__ if isinstance(getattr(ps, name), ModuleType))]
+    for chapter in chapters:
+        for name in chapter.__all__:
+            what = getattr(chapter, name)
+            is_table = hasattr(what, "_fields") or hasattr(what, "__dataclass_fields__")
+            if inspect.isclass(what) and is_table and re.search("rray", str(what.__annotations__)):
+                yield pytest.param(what, id=f"{chapter.__name__}.{name}")
+
+
+@pytest.mark.parametrize("result", list(results()))
+def test_results_print_as_one_line_of_names_and_shapes(result):
+    """Arrays by their shapes: the repr that Python makes for tuples and dataclasses prints every number."""
+    assert Path(inspect.getsourcefile(inspect.unwrap(result.__repr__)) or "").is_relative_to(ROOT / "src")
 
 
 def test_notebooks_show_formulas_and_models():

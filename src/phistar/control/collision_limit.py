@@ -21,9 +21,11 @@ from phistar.dynamics import forward_kinematics, jacobian
 from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
 from phistar.model.geometry import Geometry, Mesh, Polytope
+from phistar.short_repr import short_repr
 from phistar.spatial import skew
 
 
+@short_repr
 class Distance(NamedTuple):
     """Signed `distance` between two shapes, m; the nearest `points` (2, 3) on them and the unit `normal` (3,) from the
     first to the second, world axes; their `names` and `bodies` (−1: the world)."""

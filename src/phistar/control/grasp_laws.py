@@ -95,11 +95,26 @@ def check_grasp(law: ObjectLaw, gains: Mapping[str, int]) -> None:
 @final
 @dataclass(frozen=True, eq=False)
 class ObjectControl(ObjectLaw):
-    """α_d = α_r + k_d(β_r − β) + k_p e: the object follows a moving pose, and is squeezed as wanted, exactly.
+    """The object, held by arms, follows a moving pose under a prescribed squeeze: α_d = α_r + k_d(β_r − β) + k_p e.
 
     Feedback linearization of arms and object together (Kreutz and Lokshin 1988, cited in RJK91 §6). k_p and k_d are
     numbers or six, angular first. `weights` (l,) split the load. What the contacts leave free of the arms is held up
     against gravity and damped by `damping`. `reference(pose, twist, acceleration, internal)`.
+
+    Examples
+    --------
+    >>> b = ps.ModelBuilder("two hands", gravity=(0, 0, 0))
+    >>> for name, mass in (("bar", 2.0), ("left", 1.0), ("right", 1.0)):
+    ...     body = b.body(name, joint=ps.Free(), inertia=ps.Inertia(mass, tensor=0.1 * np.eye(3)))
+    >>> for side in ("left", "right"):
+    ...     loop = b.loop(f"{side} grip", "bar", side, ps.Fixed())
+    >>> pair = b.build()
+    >>> law = ps.control.ObjectControl(ps.loops.Grasp(pair, "bar"), kp=100.0, kd=20.0)
+    >>> goal = np.eye(4)
+    >>> goal[0, 3] = 0.01
+    >>> tau = law(0.0, pair.neutral(), np.zeros(pair.nv), law.reference(goal))
+    >>> float(ps.forward_dynamics(pair, pair.neutral(), np.zeros(pair.nv), tau)[3].round(6))  # kp · 0.01 m
+    1.0
     """
 
     grasp: Grasp
@@ -135,12 +150,28 @@ class ObjectControl(ObjectLaw):
 @final
 @dataclass(frozen=True, eq=False)
 class AttitudeControl(ObjectLaw):
-    """F = −k ∂U − dβ + weight, T = 𝒢 − Σ Jᵢ*Qᵢ*λᵢ − damping θ̇: turns and shifts a rigid object to a pose; of the masses
-    only their weight is in it.
+    """Turns and shifts a rigid object, held by arms, to a pose; needs the weight of the masses but no inertias.
+
+    F = −k ∂U − dβ + weight, T = 𝒢 − Σ Jᵢ*Qᵢ*λᵢ − damping θ̇.
 
     The energy V = ½θ̇*ℳθ̇ + k_r(3 − tr R_d*R)/2 + ½k_x|x − x_d|² of arms and object falls as −β*dβ − damping|θ̇|²,
     whatever the inertias are: a Lyapunov function of the closed chain (Wen and Kreutz 1988, cited in RJK91 §6).
     `reference(pose, internal)`; internal forces change nothing of it.
+
+    Examples
+    --------
+    >>> b = ps.ModelBuilder("two hands", gravity=(0, 0, 0))
+    >>> for name, mass in (("bar", 2.0), ("left", 1.0), ("right", 1.0)):
+    ...     body = b.body(name, joint=ps.Free(), inertia=ps.Inertia(mass, tensor=0.1 * np.eye(3)))
+    >>> for side in ("left", "right"):
+    ...     loop = b.loop(f"{side} grip", "bar", side, ps.Fixed())
+    >>> pair = b.build()
+    >>> law = ps.control.AttitudeControl(ps.loops.Grasp(pair, "bar"), shifting=100.0)
+    >>> goal = np.eye(4)
+    >>> goal[0, 3] = 0.01
+    >>> tau = law(0.0, pair.neutral(), np.zeros(pair.nv), law.reference(goal))
+    >>> float(ps.forward_dynamics(pair, pair.neutral(), np.zeros(pair.nv), tau)[3].round(6))  # 1 N on 4 kg
+    0.25
     """
 
     grasp: Grasp

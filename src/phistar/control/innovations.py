@@ -19,9 +19,11 @@ from phistar.backends.traces.arrays import traced
 from phistar.backends.traces.trace import is_traced
 from phistar.control.control_law import JointLaw, joint_error, refuse_curved, refuse_loops, row, set_gains
 from phistar.model import Model, require_tree
+from phistar.short_repr import short_repr
 from phistar.stated import states
 
 
+@short_repr
 class Diagonalized(NamedTuple):
     """ν̇ + μ = ε: velocity ν and bias μ, gravity included, (…, nv) each."""
 
@@ -106,7 +108,7 @@ def diagonalized(model: Model, q: Any, v: Any) -> Diagonalized:
 
 
 def innovations_of_forces(model: Model, q: Any, tau: Any) -> Array:
-    """Innovations of joint forces: of each joint force what those outboard do not tell.
+    """Innovations of joint forces: the part of each that the joint forces outboard do not predict.
 
     ε = D^{-1/2}(I − HψK)T (RJK91 §6).
 

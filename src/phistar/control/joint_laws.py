@@ -145,7 +145,7 @@ def dynamic_feedback(model: Model, q: Any, v: Any, a: Any) -> Feedback:
 
 @states(lambda s: s.H @ s.phi @ s.F + s.T)
 def gathered(model: Model, q: Any, forces: Any, torques: Any) -> Array:
-    """Joint forces that feedback forces on the links ask for.
+    """Joint forces equivalent to feedback forces on the links.
 
     HφF̂ + η̂: f̂(j) = F̂(j) + Σ φ f̂ over the children, in one inward sweep (WD89 §3).
 

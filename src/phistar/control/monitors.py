@@ -16,6 +16,7 @@ from phistar.estimation import observability_gramian
 from phistar.loops import closed_rates
 from phistar.model import Model
 from phistar.model.check import check_robot
+from phistar.short_repr import short_repr
 from phistar.stated import states
 
 Part = Literal["all", "rotation", "position"]
@@ -69,6 +70,7 @@ def manipulability(model: Model, q: Any, frame: str, part: Part = "all") -> Arra
     return np.sqrt(np.maximum(np.linalg.det(_part(gramian, part)), 0.0))
 
 
+@short_repr
 class PrincipalAxes(NamedTuple):
     """An ellipsoid: half axes `lengths` (…, 3), longest first, along the columns of `directions` (…, 3, 3)."""
 

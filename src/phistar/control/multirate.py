@@ -17,6 +17,7 @@ from phistar.identities.law import Setting
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
+from phistar.short_repr import short_repr
 from phistar.stated import states
 from phistar.sweeps.ir import Program
 
@@ -42,6 +43,7 @@ def _for_the_next_sample(s: Symbols) -> dict[str, Node]:
     return {"a": s.a, "b": s.b + rotor_bias(s), "a0": s.a0}
 
 
+@short_repr
 class VelocityTerms(NamedTuple):
     """The velocity-dependent terms of one sample: a and b (…, 6·bodies) in link axes, a(0) (…, 6)."""
 
@@ -50,6 +52,7 @@ class VelocityTerms(NamedTuple):
     a0: Array
 
 
+@short_repr
 class DelayedControl(NamedTuple):
     """Joint forces, the tip's commanded force F_c (…, 6) in world axes, and the terms for the next sample."""
 
@@ -125,6 +128,7 @@ def control_sweeps(serial: bool = False) -> dict[str, Program]:
     return {name: program_of(tuple(nodes.items()), symbols, setting, False) for name, nodes in wanted.items()}
 
 
+@short_repr
 class MultirateRun(NamedTuple):
     """Samples t (n + 1), q, v; forces tau (n) held between them; `held`: the slow results, one per `every` samples."""
 
@@ -135,9 +139,10 @@ class MultirateRun(NamedTuple):
     held: list[Any]
 
 
+@short_repr
 @dataclass(frozen=True)
 class Multirate:
-    """A controller in two rates: a slow part that is held between its samples, and a fast one.
+    """A controller at two rates: a slow part that is held between its samples, and a fast one.
 
     tau = fast(t, q, v, held) at every sample; held = slow(t, q, v) at every `every`-th. As in KJR92 §2: resolved
     acceleration at the sample rate; Λ, c, g and what is made of them at a slower one.

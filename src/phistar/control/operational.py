@@ -30,6 +30,7 @@ from phistar.errors import InfeasibleError, UnknownNameError
 from phistar.model import Model, require_tree
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
+from phistar.short_repr import short_repr
 from phistar.spatial import times
 from phistar.stated import states
 
@@ -130,6 +131,7 @@ def tip_row(pose: Any, twist: Any = None, acceleration: Any = None) -> Array:
     return row(pose_row(pose), *(np.zeros(6) if x is None else entries(x, 6, what) for what, x in given.items()))
 
 
+@short_repr
 class TipError(NamedTuple):
     """The tip against its reference: error and rate (…, 6), [rotation; position], the acceleration to follow, and the
     tip's own velocity."""

@@ -49,7 +49,7 @@ def coriolis_product(model: Model, q: Any, v: Any, v_ref: Any) -> Array:
 
 @states(lambda s: s.mass @ s.qdd + s.C_ref + s.g)
 def reference_dynamics(model: Model, q: Any, v: Any, v_ref: Any, a: Any) -> Array:
-    """Inverse dynamics with actual and desired velocities apart.
+    """Inverse dynamics with actual and desired velocities kept apart.
 
     ℳθ̈_r + C(θ, θ̇)θ̇_r + 𝒢 (RJK91 §6), which passivity-based laws need.
 

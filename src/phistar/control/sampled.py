@@ -16,6 +16,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.errors import PhistarError
+from phistar.short_repr import short_repr
 from phistar.spatial.vectors import real_numbers
 
 Memory = TypeVar("Memory")
@@ -45,8 +46,9 @@ class Switch(NamedTuple):
     reason: str
 
 
+@short_repr
 class Command(NamedTuple):
-    """Answer of a sampled controller: joint forces, and what it wants to be known of them.
+    """Output of a sampled controller: joint forces, its phase, and numbers to be recorded.
 
     Attributes
     ----------
@@ -100,6 +102,7 @@ class SampledController(Protocol[Memory]):
         ...
 
 
+@short_repr
 @final
 @dataclass(frozen=True)
 class SampledFunction:

@@ -29,6 +29,7 @@ from phistar.dynamics import (
 )
 from phistar.errors import InfeasibleError, ModelError, ShapeError, StatementError
 from phistar.model import Model
+from phistar.short_repr import short_repr
 from phistar.spatial import skew, times, transposed
 from phistar.spatial.rotations import quaternion_products
 
@@ -44,6 +45,7 @@ class Measured(NamedTuple):
     drift: Array
 
 
+@short_repr
 class TaskState(NamedTuple):
     """ÿ = Jθ̈ + drift: y and ẏ (…, m), J (…, m, nv), drift = J̇θ̇ (…, m)."""
 

@@ -33,7 +33,20 @@ WISH = 0.01  # of the greatest weight: what is less is only wished for
 
 
 class Task(ABC):
-    """Objective for rates: `rows(model, q)` gives an error e (m,) and the J (m, nv) by which rates reduce it."""
+    """Objective for rates: `rows(model, q)` gives an error e (m,) and the J (m, nv) by which rates reduce it.
+
+    Examples
+    --------
+    >>> class Height(ps.control.Task):  # the tip at a height, whatever else it does
+    ...     weight, gain = 1.0, 1.0
+    ...     def rows(self, model, q):
+    ...         pose, J = ps.forward_kinematics(model, q, "tip"), ps.jacobian(model, q, "tip")
+    ...         return np.array([0.7]) - pose[1:2, 3], J[4:5]
+    >>> arm = ps.planar_chain(2)
+    >>> found = ps.control.solve_tasks(arm, [Height()], [0.2, 0.3])
+    >>> float(ps.forward_kinematics(arm, found.q, "tip")[1, 3].round(6))
+    0.7
+    """
 
     weight: Any
     gain: float
@@ -77,7 +90,15 @@ class FrameTask(Task):
 @final
 @dataclass(frozen=True, eq=False)
 class LookAtTask(Task):
-    """An axis of a frame, given in the frame, points at a place (3,)."""
+    """An axis of a frame, given in the frame, points at a place (3,).
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> look = ps.control.LookAtTask("tool", (1.0, 0.5, 0.2))
+    >>> ps.control.solve_tasks(arm, [look], [0.1, 0.4, -0.3, 0.2, 0.5, 0.0]).success
+    True
+    """
 
     frame: str
     point: Any
@@ -99,8 +120,16 @@ class LookAtTask(Task):
 @final
 @dataclass(frozen=True, eq=False)
 class PostureTask(Task):
-    """The joints at q (nq,): what a redundant robot does with the rest, as its weight is small, by about which it moves
-    the other tasks."""
+    """The joints at q (nq,): a posture in the freedom that the other tasks leave, as its weight is small; it disturbs
+    them by about that weight.
+
+    Examples
+    --------
+    >>> arm = ps.planar_chain(2)
+    >>> error, J = ps.control.PostureTask([0.5, 0.5]).rows(arm, np.array([0.5, 0.2]))
+    >>> error
+    array([0. , 0.3])
+    """
 
     q: Any
     weight: Any = 1e-8
@@ -113,7 +142,14 @@ class PostureTask(Task):
 @final
 @dataclass(frozen=True, eq=False)
 class CenterOfMassTask(Task):
-    """The centre of mass at a place (3,)."""
+    """The centre of mass at a place (3,).
+
+    Examples
+    --------
+    >>> legs = ps.planar_chain(3)
+    >>> ps.control.solve_tasks(legs, [ps.control.CenterOfMassTask((0.4, 0.6, 0.0))], [0.5, 0.5, 0.5]).success
+    True
+    """
 
     position: Any
     weight: Any = 1.0
@@ -143,7 +179,16 @@ def _weights(task: Task, error: np.ndarray) -> np.ndarray:
 
 
 class Limit(ABC):
-    """Constraint on rates: `rows(model, q, dt)` gives G (m, nv) and h (m,) of Gv ≤ h."""
+    """Constraint on rates: `rows(model, q, dt)` gives G (m, nv) and h (m,) of Gv ≤ h.
+
+    Examples
+    --------
+    >>> class Slow(ps.control.Limit):  # no joint faster than 1 rad/s
+    ...     def rows(self, model, q, dt):
+    ...         return np.concatenate([np.eye(model.nv), -np.eye(model.nv)]), np.ones(2 * model.nv)
+    >>> Slow().rows(ps.planar_chain(2), np.zeros(2), 0.01)[1].shape
+    (4,)
+    """
 
     @abstractmethod
     def rows(self, model: Model, q: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -153,7 +198,15 @@ class Limit(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class JointLimits(Limit):
-    """Joints within the model's limits after dt, and rates within theirs."""
+    """Joints within the model's limits after dt, and rates within theirs.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> G, h = ps.control.JointLimits().rows(arm, arm.upper_limits, dt=0.01)
+    >>> h[: arm.nv].tolist()  # at their upper limits no joint may go further up
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
 
     def rows(self, model: Model, q: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
         flat_q, flat_v, _ = model.flat
@@ -167,7 +220,15 @@ class JointLimits(Limit):
 @final
 @dataclass(frozen=True, eq=False)
 class SphereLimit(Limit):
-    """A frame's origin outside a sphere: what is left of the distance is approached, not passed."""
+    """A frame's origin outside a sphere, which it may approach but not enter.
+
+    Examples
+    --------
+    >>> arm = ps.planar_chain(2)
+    >>> G, h = ps.control.SphereLimit("tip", (1.0, 1.0, 0.0), 0.5).rows(arm, np.zeros(2), dt=0.1)
+    >>> G.shape, h.shape
+    ((1, 2), (1,))
+    """
 
     frame: str
     center: Any
@@ -277,7 +338,7 @@ def solve_tasks(
     tolerance: float = 1e-6,
     iterations: int = 300,
 ) -> TaskSolution:
-    """A configuration that meets several tasks within limits: `task_rates` again and again, from a start.
+    """A configuration that meets several tasks within limits, by repeated `task_rates` from a start.
 
     Along a path, each solution is the next one's start, so that the motion is continuous. Where tasks contradict each
     other, what is nearest by their weights. A single frame's whole pose is found faster, and from many starts, by

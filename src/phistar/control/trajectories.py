@@ -12,12 +12,14 @@ from phistar.control.splines import Spline, checked_points, through
 from phistar.errors import InfeasibleError, ModelError, ShapeError
 from phistar.model import Model
 from phistar.model.check import check_robot
+from phistar.short_repr import short_repr
 from phistar.spatial import rotations
 
 SAMPLES = 200  # per segment, where a peak has no closed form
 TOLERANCE = 1e-9  # of limits, relative
 
 
+@short_repr
 class JointPoint(NamedTuple):
     """q, θ̇ and θ̈, (…, n) each."""
 
@@ -26,6 +28,7 @@ class JointPoint(NamedTuple):
     a: Array
 
 
+@short_repr
 class PosePoint(NamedTuple):
     """A pose (…, 4, 4), its β = [ω; ẋ] and β̇ (…, 6), world axes."""
 

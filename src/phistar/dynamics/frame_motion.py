@@ -119,7 +119,7 @@ def frame_acceleration(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, f
 
 @states(lambda s: s.Jdot_v)
 def jacobian_dot_v(model: Model, q: ArrayLike, v: ArrayLike, frame: str) -> Array:
-    """Acceleration of a frame that comes of the joints' rates alone.
+    """Acceleration of a frame due to the joint rates alone.
 
     J̇θ̇ = B*φ*a + a(0) (KJR92 eq. 46): `frame_acceleration` where θ̈ = 0.
 

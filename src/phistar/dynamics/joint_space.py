@@ -188,7 +188,7 @@ def mass_matrix_inverse(model: Model, q: ArrayLike) -> Array:
 
 @states(lambda s: s.C + s.g)
 def bias(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
-    """Joint forces of motion and weight: what `inverse_dynamics` gives without acceleration.
+    """Coriolis, centrifugal and gravity forces of the joints: `inverse_dynamics` at zero acceleration.
 
     𝒞 + 𝒢 = Hφ(Mφ*ā + b), Coriolis, centrifugal and gravity forces (KJR92 eq. 45).
 

@@ -196,7 +196,7 @@ def _plain_filter(model: Model, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
 
 
 def graded_chain(n: int, ratio: float = 1.0, light: float = 1.0) -> Model:
-    """Chain in space whose masses grow or fall along it, to try how well methods bear bad conditioning.
+    """Spatial chain whose masses grow or fall along it, to test how well methods cope with bad conditioning.
 
     Parameters
     ----------

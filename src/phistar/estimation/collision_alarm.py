@@ -60,18 +60,17 @@ class Touched(NamedTuple):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class CollisionTest:
-    """Whether observed joint forces are more than the sensors' noise, at a stated rate of false alarms, and whose they
-    are.
+    """Detects external joint forces above the sensors' noise, at a stated rate of false alarms, and the link touched.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> test = ps.estimation.CollisionTest.calibrated(0.1 * rng.normal(size=(20_000, 6)))
     >>> arm, q = ps.load("puma560"), np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2])
-    >>> push = ps.jacobian(arm, q, "link4").T @ [0, 0, 0, 20.0, 5.0, -10.0]
+    >>> push = ps.jacobian(arm, q, "link3").T @ [0, 0, 0, 20.0, 5.0, -10.0]
     >>> window = 0.1 * rng.normal(size=(10, 6)) + push
     >>> bool(test.check(window).alarm[0]), test.isolate(arm, q, window).link
-    (True, 'link4')
+    (True, 'link3')
     """
 
     mean: Array

@@ -87,7 +87,7 @@ class Observed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ForceObserver:
-    """Joint forces that act on a robot from outside, from its motion and its motors' forces.
+    """Estimates the external joint forces on a robot from its motion and its motors' forces.
 
     Sampled: r ← (r + K(p − p_before − h(T + change)))/(1 + Kh), T held over the step and the momentum's own change
     taken in its mean; an implicit step of ṙ = K(T_e − r), stable for every K and h.

@@ -48,8 +48,8 @@ class Filter:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Smoother:
-    """The states (T, n) and covariances (T, n, n) by all T measurements, and the filter that they came from; `costates`
-    (T, n) are λ of x = x⁻ + Pλ."""
+    """The states (T, n) and covariances (T, n, n) given all T measurements, and the filter that they came from;
+    `costates` (T, n) are λ of x = x⁻ + Pλ."""
 
     states: Array
     covariances: Array

@@ -110,7 +110,7 @@ class PoseFilter:
     >>> for k in range(1, 50):
     ...     later[0, 3] = 0.1 * k
     ...     estimate = body.update(estimate, 0.1 * k, later)
-    >>> estimate.velocity.round(2).tolist()
+    >>> (estimate.velocity.round(2) + 0.0).tolist()
     [1.0, 0.0, 0.0]
     """
 

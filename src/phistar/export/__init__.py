@@ -32,7 +32,7 @@ def casadi_function(
     matrix: bool = False,
     rows: Mapping[str, int] | None = None,
 ) -> Any:
-    """Give a function of one robot as a `casadi.Function` of column vectors, with the arguments' names.
+    """Return a function of one robot as a `casadi.Function` of column vectors, with the arguments' names.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def law(citation: Sides) -> Law: ...
 @overload
 def law(citation: str, *needs: str, as_rule: str = "choice") -> Callable[[Sides], Law]: ...
 def law(citation: str | Sides, *needs: str, as_rule: str = "choice") -> Law | Callable[[Sides], Law]:
-    """Declare a law of one's own: left = right, for every mechanism that meets its needs.
+    """Declare a law of your own: left = right, for every mechanism that meets its conditions.
 
     It is tried at once on random mechanisms and refused, with the counterexample, when it is false. From then on the
     rewriter uses it.

@@ -21,7 +21,7 @@ FAR = 1e9  # m: the reach of a half-space
 
 @dataclass(frozen=True)
 class Material:
-    """How a surface touches: Coulomb's friction μ, Newton's restitution e, and what scales itself unless it is given.
+    """Contact properties of a surface: Coulomb friction μ, Newton restitution e, and a barrier scaled to the shape.
 
     Two surfaces that meet have the larger friction and restitution and the smaller margin of the two.
 

@@ -31,7 +31,7 @@ _log = logging.getLogger("phistar")
 @short_repr
 @dataclass(frozen=True, eq=False)
 class ErrorReport:
-    """How far predicted joint forces are from a log: `rms` (nv,) and `bias` (nv,), N m or N; `relative` (nv,), of the
+    """Errors of predicted joint forces against a log: `rms` (nv,) and `bias` (nv,), N m or N; `relative` (nv,), of the
     forces' own spread; `samples`."""
 
     rms: Array

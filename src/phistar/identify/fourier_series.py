@@ -25,7 +25,7 @@ ROOM = 0.9  # of the limits that are used
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """A motion in samples: `t` (T,), `q`, `v`, `a` (T, nv); it is periodic and starts at rest in `a` alone.
+    """A sampled motion: `t` (T,), `q`, `v`, `a` (T, nv); it is periodic and starts at rest in `a` alone.
     `information` is log det of the scaled base regressor's Gram matrix: more is better."""
 
     t: Array
@@ -45,7 +45,7 @@ def excitation(
     terms: Sequence[str] = ("armature", "damping", "friction"),
     seed: int = 0,
 ) -> Excitation:
-    """A periodic motion within the joints' limits that shows as much of the parameters as can be found.
+    """A periodic motion within the joints' limits that excites the parameters as well as possible.
 
     Each joint's motion is a Fourier series (Swevers et al. 1997); of random ones the best is kept, and changed at
     random as long as log det Y_b*Y_b grows, Y_b being the base regressor with columns of length one.

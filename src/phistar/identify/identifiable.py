@@ -22,7 +22,7 @@ SEED = 20240229
 @short_repr
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """β = Gπ, the combinations of parameters that joint forces tell of: `names` says each in words, `grouping` is G
+    """β = Gπ, the combinations of parameters that joint forces depend on: `names` says each in words, `grouping` is G
     (b, p), `columns` are those of the regressor that are independent, `all_names` the p parameters', `unseen` those
     that no joint force depends on."""
 

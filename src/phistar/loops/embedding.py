@@ -59,7 +59,17 @@ STEPS = 8  # of Newton's method, from where a step of an integrator ends
 @dataclass(frozen=True, eq=False, repr=False)
 class Embedding(Value):
     """How a mechanism with loops is one with independent rates: the closed model, its links, single or compound, and
-    S of each, (rates of its tree, independent ones)."""
+    S of each, (rates of its tree, independent ones).
+
+    Examples
+    --------
+    >>> b = ps.ModelBuilder("rails")
+    >>> for name in ("left", "right"):
+    ...     b.body(name, joint=ps.Prismatic((1, 0, 0)), inertia=ps.Inertia(1.0))
+    >>> b.loop("weld", "left", "right", ps.Fixed())
+    >>> b.build().embedded().embedding.independent
+    (1,)
+    """
 
     closed: Model
     groups: tuple[Group, ...]

@@ -60,7 +60,7 @@ def from_graph(
     warnings: Sequence[str] = (),
     strict: bool = True,
 ) -> Model:
-    """Build a model from links and the joints between them; the spanning tree is found, or said by `cut`.
+    """Build a model from links and the joints between them; the spanning tree is found, or chosen by `cut`.
 
     Each link's frame, and each joint's by its name, are frames of the model; a cut joint has one at either side, its
     name with `_a` and `_b`. A joint that the tree takes from link_b to link_a is turned round (its axes point the

@@ -83,7 +83,7 @@ def export_capture(
 
 
 def plan_row(plan: Plan | None, center: np.ndarray, doubt: np.ndarray, pace: Settings) -> np.ndarray:
-    """What `NAME_hand_in` of an exported capture is given, as numbers in the order of `NAME_plan`.
+    """Arguments of `NAME_hand_in` of an exported capture, as numbers in the order of `NAME_plan`.
 
     Without a plan it says what is to be known still: the mass centre that is followed from now on, and the pace.
 

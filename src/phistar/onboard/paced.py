@@ -16,6 +16,7 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.control.sampled import SampledController, Switch, next_command, period_of
 from phistar.errors import PhistarError, ShapeError
+from phistar.short_repr import short_repr
 
 COARSE = 0.0005  # s before its time that a sleep ends: what is left is waited for by looking at the clock
 
@@ -48,6 +49,7 @@ class Connection(Protocol):
         ...
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class PacedRun:
     """Report of a paced run: `samples` commanded, how many samples were `late` or `silent`, and times in seconds.
@@ -88,7 +90,7 @@ def drive(
     clock: Callable[[], float] = time.perf_counter,
     sleep: Callable[[float], None] = time.sleep,
 ) -> PacedRun:
-    """Run a controller against a robot at its own period, and tell how well the times were kept.
+    """Run a controller against a robot at its own period, and report how well its deadlines were met.
 
     A sample begins at k·period; its deadline is the next one's beginning. Without a new reading by the deadline the
     sample is silent and nothing is written; with a command after it, late. `patience` such samples one after another,

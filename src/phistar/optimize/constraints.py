@@ -18,10 +18,12 @@ from phistar.dynamics import forward_kinematics
 from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
 from phistar.optimize.costs import Cost
+from phistar.short_repr import short_repr
 
 BEYOND = 1e12  # stands for no bound: far enough, and its square is a number
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Constraint:
     """lower ≤ g ≤ upper, with `function(model, q, v, u)` giving g (m,); bounds (m,), infinite where there is none."""
@@ -75,7 +77,7 @@ class Constraint:
 def constraint(
     function: Callable[[Any, Any, Any], Any], lower: Any = -np.inf, upper: Any = np.inf, name: str = "constraint"
 ) -> Constraint:
-    """lower ≤ g(q, v, u) ≤ upper for any function of one state, written with NumPy.
+    """Bounds on any function of a state, written with NumPy: lower ≤ g(q, v, u) ≤ upper.
 
     Parameters
     ----------
@@ -100,7 +102,7 @@ def constraint(
 
 
 def joint_limits(model: Model) -> Constraint:
-    """The joints within the limits that the model has, as a constraint.
+    """The joint limits of the model, as a constraint.
 
     Parameters
     ----------
@@ -151,7 +153,7 @@ def outside_sphere(frame: str, center: Any, radius: float) -> Constraint:
 
 
 def frame_at(frame: str, position: Any) -> Constraint:
-    """A frame's origin at a place, as an equation.
+    """A frame's origin at a given position, as an equality constraint.
 
     Parameters
     ----------

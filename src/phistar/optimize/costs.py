@@ -19,12 +19,14 @@ from phistar.control.control_law import TINY
 from phistar.dynamics import center_of_mass, forward_kinematics, frame_velocity, momentum
 from phistar.errors import ShapeError
 from phistar.model import Model
+from phistar.short_repr import short_repr
 from phistar.spatial import axial, from_quaternion, to_quaternion, transposed
 from phistar.spatial.rotations import log_quaternion
 
 Residual = Callable[[Model, Any, Any, Any, Any], Any]  # (model, q, v, u, target) → (m,)
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Cost:
     """½Σ w r(q, v, u)², with r a function of model, q, v, u and a target.
@@ -57,7 +59,7 @@ def _numbers(what: str, value: Any) -> np.ndarray:
 
 
 def joint_position(q: Any, weight: Any = 1.0) -> Cost:
-    """The distance of the joints from q (nq,), q ⊖ q_d: a posture.
+    """Deviation of the joints from q_d (nq,), q ⊖ q_d: a posture.
 
     Parameters
     ----------
@@ -82,7 +84,7 @@ def joint_position(q: Any, weight: Any = 1.0) -> Cost:
 
 
 def joint_velocity(weight: Any = 1.0, v: Any = 0.0) -> Cost:
-    """The joints' rates less v (nv,), by default zero.
+    """Deviation of the joint rates from v (nv,), by default zero.
 
     Parameters
     ----------
@@ -102,7 +104,7 @@ def joint_velocity(weight: Any = 1.0, v: Any = 0.0) -> Cost:
 
 
 def control(weight: Any = 1.0, u: Any = 0.0) -> Cost:
-    """The controls less u (nu,), by default zero.
+    """Deviation of the controls from u (nu,), by default zero.
 
     Parameters
     ----------
@@ -122,7 +124,7 @@ def control(weight: Any = 1.0, u: Any = 0.0) -> Cost:
 
 
 def frame_position(frame: str, position: Any, weight: Any = 1.0) -> Cost:
-    """The place of a frame's origin less `position` (3,), world axes.
+    """Deviation of a frame's origin from `position` (3,), world axes.
 
     Parameters
     ----------
@@ -147,7 +149,7 @@ def frame_position(frame: str, position: Any, weight: Any = 1.0) -> Cost:
 
 
 def frame_pose(frame: str, pose: Any, weight: Any = 1.0) -> Cost:
-    """The pose of a frame against `pose` (4, 4): [rotation vector of R_d*R; x − x_d].
+    """Deviation of a frame from `pose` (4, 4): [rotation vector of R_d*R; x − x_d].
 
     Parameters
     ----------
@@ -182,7 +184,7 @@ def frame_pose(frame: str, pose: Any, weight: Any = 1.0) -> Cost:
 
 
 def frame_motion(frame: str, weight: Any = 1.0, twist: Any = 0.0) -> Cost:
-    """The velocity [ω; ẋ] of a frame, world axes, less `twist` (6,), by default zero.
+    """Deviation of a frame's velocity [ω; ẋ], world axes, from `twist` (6,), by default zero.
 
     Parameters
     ----------
@@ -207,7 +209,7 @@ def frame_motion(frame: str, weight: Any = 1.0, twist: Any = 0.0) -> Cost:
 
 
 def spatial_momentum(weight: Any = 1.0, target: Any = 0.0) -> Cost:
-    """The spatial momentum [angular; linear] about the world's origin less `target` (6,), by default zero.
+    """Deviation of the spatial momentum [angular; linear] about the world's origin from `target` (6,), by default zero.
 
     Parameters
     ----------
@@ -227,7 +229,7 @@ def spatial_momentum(weight: Any = 1.0, target: Any = 0.0) -> Cost:
 
 
 def mass_center(position: Any, weight: Any = 1.0) -> Cost:
-    """The centre of mass less `position` (3,), world axes.
+    """Deviation of the centre of mass from `position` (3,), world axes.
 
     Parameters
     ----------

@@ -209,7 +209,7 @@ class SampledPlan(NamedTuple):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class PathIntegral:
-    """A controller in samples that averages thousands of noisy rollouts by their cost (path-integral control).
+    """A sampled controller that averages thousands of noisy rollouts, weighted by their cost (path-integral control).
 
     Needs no derivatives: costs may be of any shape. The period is the problem's step.
 

@@ -35,7 +35,7 @@ def step_length(problem: Problem) -> float:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class ModelPredictiveControl:
-    """A controller in samples that solves an optimal-control problem from the state it senses, and does its first step.
+    """A sampled controller that solves an optimal-control problem from the sensed state and applies its first step.
 
     Each sample starts from the last solution, a step on; the period is the problem's step.
 

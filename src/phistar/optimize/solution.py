@@ -15,7 +15,16 @@ from phistar.sim.trajectory import Trajectory
 
 class Iteration(NamedTuple):
     """One iteration: the cost and the sum of the gaps before it, the decrease that was expected, the step's length and
-    the regularization."""
+    the regularization.
+
+    Examples
+    --------
+    >>> stop = ps.optimize.problem(
+    ...     ps.planar_chain(1), [0.3], [1.0], dt=0.05, steps=10, running=[ps.optimize.control(1.0)]
+    ... )
+    >>> stop.solve().history[0].length
+    1.0
+    """
 
     cost: float
     gaps: float

@@ -9,11 +9,12 @@ import numpy as np
 
 from phistar.constraints import columns as c
 from phistar.contact.surface import law_numbers
-from phistar.errors import PhistarError
+from phistar.errors import ModelError, PhistarError
 from phistar.geometry import shape_columns as s
 from phistar.geometry.contact_report import OLD_FLOATS
 from phistar.geometry.shape_records import margin_of, record_of
 from phistar.loops.closure import row_count
+from phistar.model.parts import Body
 from phistar.plant.course_columns import ENTRIES_ROOM, MOST_LOGGED
 from phistar.plant.course_tables import course_room, course_tables, step_events
 from phistar.plant.free_bodies import INERTIA_FLOATS
@@ -165,6 +166,7 @@ def _fill_bodies(system: System, table: dict[str, np.ndarray]) -> None:
     for f, body in enumerate(system.free):
         joint, found = model.joints[body], model.bodies[body]
         tensor = np.asarray(found.inertia.tensor)
+        check_free_body(found)
         table["free_wholes"][f] = joint.q_slice.start, joint.v_slice.start
         table["inertia"][f] = [
             found.inertia.mass, *found.inertia.com, *tensor.reshape(-1), *np.linalg.inv(tensor).reshape(-1)
@@ -173,6 +175,12 @@ def _fill_bodies(system: System, table: dict[str, np.ndarray]) -> None:
         turn = np.asarray(pose.rotation)
         table["placement"][f] = [*pose.translation, *to_quaternion(turn), *turn.reshape(-1)]
     fill_places(system, table)
+
+
+def check_free_body(body: Body) -> None:
+    """Refuse a free body that nothing keeps from turning infinitely fast."""
+    if not np.linalg.eigvalsh(body.inertia.tensor)[0] > 0.0:
+        raise ModelError(f"{body.name} is free to turn and has no inertia against it; make its moments positive.")
 
 
 def _fill_shapes(system: System, table: dict[str, np.ndarray]) -> None:

@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from phistar.short_repr import short_repr
 
+
+@short_repr
 class Keyframe(NamedTuple):
     """A state to start from, and the command that goes with it.
 

@@ -33,6 +33,7 @@ from phistar.model import (
 from phistar.model.geometry import Shape
 from phistar.model.manifold import OFF_UNIT
 from phistar.model.parts import CoupledJoints
+from phistar.plant.engine_tables import check_free_body
 from phistar.plant.field_kinds import read_field
 from phistar.plant.members import Robot, add_body, add_on_joint, inertia_of, join
 from phistar.plant.mjcf_plants import plant_of_mjcf
@@ -313,9 +314,8 @@ def read_surface(entry: SurfaceEntry | ContactEntry, default: Surface, where: st
 def check_plant(plant: Plant) -> None:
     """Refuse lone bodies that nothing keeps from turning infinitely fast, and meshes, which have no distance."""
     for number, body in enumerate(plant.model.bodies):
-        lone = isinstance(body.joint.kind, Free) and not plant.model.children[number]
-        if lone and not np.linalg.eigvalsh(body.inertia.tensor)[0] > 0.0:
-            raise ModelError(f"{body.name} is free to turn and has no inertia against it; make its moments positive.")
+        if isinstance(body.joint.kind, Free) and not plant.model.children[number]:
+            check_free_body(body)
     for shape in plant.meeting.shapes:
         if isinstance(shape.shape, Mesh):  # it may come near only later
             raise ModelError(

@@ -16,8 +16,10 @@ from phistar.plant.engine import Engine, System
 from phistar.plant.fields import BodyMotions, Field, generalized_forces
 from phistar.plant.step_loop import DIVERGED, STUCK
 from phistar.plant.tendon_rows import tendon_jacobian
+from phistar.short_repr import short_repr
 
 
+@short_repr
 class PlantState(NamedTuple):
     """q (nq,), v (nv,), and what contacts and rows remember, which belongs to the plant."""
 

@@ -16,6 +16,7 @@ from phistar.plant.batch_loop import MODE, PART_ONLY
 from phistar.plant.fields import BodyMotions, generalized_forces
 from phistar.plant.session import PlantState, Session
 from phistar.plant.step_tangents import StepTangents
+from phistar.short_repr import short_repr
 
 if TYPE_CHECKING:
     from phistar.plant.plant import Plant
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 APART = 1e-6  # rad, m and their rates: by which fields, functions of whoever wrote them, are differenced
 
 
+@short_repr
 class StepDerivatives(NamedTuple):
     """The state after a step, and its change with x = (δq, v): `state` (2nv, 2nv) = ∂x⁺/∂x and `command` (2nv, nu) =
     ∂x⁺/∂u, in tangent coordinates, q ⊕ δq (`model.integrate`)."""

@@ -27,7 +27,7 @@ When = float | Callable[[float, np.ndarray, np.ndarray], float]
 @final
 @dataclass(frozen=True)
 class Latch:
-    """A loop that closes during `ps.simulate` or `plant.simulate`: two bodies are joined where they are then.
+    """A loop that closes during `ps.simulate` or `plant.simulate`: two bodies are joined as they are at that moment.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class Part:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
-    """A motion of a model over T samples, with everything that was kept of it.
+    """A motion of a model over T samples, with everything recorded along it.
 
     Parameters
     ----------

@@ -35,6 +35,11 @@ class Facet:
         Its drag coefficient.
     specular, diffuse : float
         Shares of sunlight that it mirrors and scatters; the rest it takes up.
+
+    Examples
+    --------
+    >>> ps.space.Facet("hub", 2.0, (0, 0, 1), center=(0, 0, 0.5), specular=0.3).drag
+    2.2
     """
 
     body: str
@@ -87,6 +92,17 @@ class Drag:
         Whose velocity the stream has, the air at rest in inertial axes.
     density : float
         kg/m³: that of the orbit's altitude.
+
+    Examples
+    --------
+    >>> plant = ps.Plant(gravity=(0, 0, 0))
+    >>> craft = ps.Inertia(100.0, (0, 0, 0), 10 * np.eye(3))
+    >>> plant.add_body("craft", ps.Geometry(ps.Box((1, 1, 1)), role="collision"), craft)
+    >>> orbit = ps.space.Orbit.circular(altitude=400e3)
+    >>> front = ps.space.Facet("craft", 1.0, (0, 1, 0), center=(0, 0.5, 0))
+    >>> plant.add_field(ps.space.Drag(plant.model, [front], orbit, density=3e-12))
+    >>> bool(plant.acceleration(plant.state())[4] < 0.0)  # it is braked
+    True
     """
 
     def __init__(self, model: Model, facets: Sequence[Facet], orbit: Orbit, density: float) -> None:
@@ -120,6 +136,16 @@ class SolarPressure:
         Direction towards the sun, world axes, of length one.
     pressure : float
         N/m².
+
+    Examples
+    --------
+    >>> plant = ps.Plant(gravity=(0, 0, 0))
+    >>> craft = ps.Inertia(100.0, (0, 0, 0), 10 * np.eye(3))
+    >>> plant.add_body("craft", ps.Geometry(ps.Box((1, 1, 1)), role="collision"), craft)
+    >>> panel = ps.space.Facet("craft", 2.0, (1, 0, 0), specular=1.0)
+    >>> plant.add_field(ps.space.SolarPressure(plant.model, [panel], sun=(1.0, 0.0, 0.0)))
+    >>> bool(plant.acceleration(plant.state())[3] < 0.0)  # a mirror is pushed away from the sun
+    True
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from phistar.plant.fields import BodyMotions, Field, generalized_forces
 
 @final
 class FieldControl:
-    """A control(t, q, v) for `ps.simulate(model, …)` that gives joint forces and, besides, what fields exert.
+    """A control(t, q, v) for `ps.simulate(model, …)` that adds the forces of fields to the joint forces.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class FieldControl:
     >>> model = ps.load("freeflyer", gravity=(0, 0, 0))
     >>> falls = ps.space.OrbitalGravity(ps.space.Orbit.circular(altitude=400e3))
     >>> q, v = model.neutral(), np.zeros(model.nv)
-    >>> ps.simulate(model, q, v, 1.0, control=ps.space.FieldControl(model, [falls])).t[-1]
+    >>> float(ps.simulate(model, q, v, 1.0, control=ps.space.FieldControl(model, [falls])).t[-1])
     1.0
     """
 

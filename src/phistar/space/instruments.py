@@ -26,7 +26,7 @@ class StarTracker:
     Examples
     --------
     >>> tracker = ps.space.StarTracker(1e-5, 1e-4, seed=1)
-    >>> abs(tracker.read([0.0, 0, 0, 1])[:3]).max() < 1e-3
+    >>> bool(abs(tracker.read([0.0, 0, 0, 1])[:3]).max() < 1e-3)
     True
     """
 
@@ -54,7 +54,7 @@ class StarTracker:
 
 @final
 class RateGyro:
-    """Angular rates with white noise and a bias that wanders (Farrenkopf's model).
+    """Angular rates with white noise and a bias in random walk (Farrenkopf's model).
 
     Parameters
     ----------
@@ -67,6 +67,12 @@ class RateGyro:
     bias : (3,)
         At the start, rad/s.
     seed : int
+
+    Examples
+    --------
+    >>> gyro = ps.space.RateGyro(noise=1e-5, walk=1e-7, period=0.1, seed=1)
+    >>> bool(np.abs(gyro.read([0.01, 0.0, 0.0]) - [0.01, 0.0, 0.0]).max() < 2e-4)
+    True
     """
 
     def __init__(

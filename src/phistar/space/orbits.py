@@ -136,7 +136,17 @@ def _stumpff(z: float) -> tuple[float, float]:
 
 
 def hill_axes(position: ArrayLike, velocity: ArrayLike) -> Array:
-    """(3, 3): columns are Hill's axes in inertial ones: outward, along the track, along the orbit's normal.
+    """Hill's axes of an orbit at one of its states, as columns in inertial axes.
+
+    Parameters
+    ----------
+    position, velocity : (3,)
+        Of the orbiting body, in inertial axes, m and m/s.
+
+    Returns
+    -------
+    (3, 3) array
+        Columns: outward, along the track, along the orbit's normal.
 
     Examples
     --------
@@ -152,7 +162,7 @@ def hill_axes(position: ArrayLike, velocity: ArrayLike) -> Array:
 
 
 def clohessy_wiltshire(mean_motion: float, time: float) -> Array:
-    """(6, 6): how [position; velocity] relative to a circular orbit, in Hill's turning axes, go on.
+    """Transition matrix of motion relative to a circular orbit, in Hill's axes, which turn with it.
 
     Parameters
     ----------
@@ -161,11 +171,16 @@ def clohessy_wiltshire(mean_motion: float, time: float) -> Array:
     time : float
         In s.
 
+    Returns
+    -------
+    (6, 6) array
+        Takes [position; velocity] at time 0, in m and m/s, to the same at `time`.
+
     Examples
     --------
     >>> after = ps.space.clohessy_wiltshire(1e-3, 100.0) @ [10.0, 0, 0, 0, 0, 0]
-    >>> after[:2].round(4)
-    array([10.15  , -0.01  ])
+    >>> after[:2].round(2).tolist()
+    [10.15, -0.01]
     """
     n, t = mean_motion, time
     s, c = np.sin(n * t), np.cos(n * t)

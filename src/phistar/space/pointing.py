@@ -32,7 +32,7 @@ class PointingControl:
     --------
     >>> model = ps.load("freeflyer", gravity=(0, 0, 0))
     >>> hold = ps.space.PointingControl(model)
-    >>> abs(hold(model.neutral(), np.zeros(model.nv), np.zeros(model.nv - 6))).max() < 1e-12
+    >>> bool(abs(hold(model.neutral(), np.zeros(model.nv), np.zeros(model.nv - 6))).max() < 1e-12)
     True
     """
 

@@ -62,6 +62,11 @@ def add_wheel(
     friction, damping : float
         Coulomb, N m, and viscous, N m s/rad.
 
+    Returns
+    -------
+    None
+        The builder has the wheel's body and joint.
+
     Examples
     --------
     >>> b = ps.ModelBuilder("sat", gravity=(0, 0, 0))
@@ -105,6 +110,19 @@ def add_gyro(
         Of the gimbal's frame about its axis, kg m².
     max_gimbal_torque, max_gimbal_speed, max_torque : float, optional
         Limits of the gimbal's motor, N m and rad/s, and of the wheel's, N m.
+
+    Returns
+    -------
+    None
+        The builder has the gyro's two bodies and joints.
+
+    Examples
+    --------
+    >>> b = ps.ModelBuilder("sat", gravity=(0, 0, 0))
+    >>> b.body("hub", joint=ps.Free(), inertia=ps.Inertia(100.0, (0, 0, 0), 10 * np.eye(3)))
+    >>> ps.space.add_gyro(b, "cmg", "hub", (0, 1, 0), (0, 0, 1), spin_inertia=0.1, mass=5.0, gimbal_inertia=0.01)
+    >>> [joint.name for joint in b.build().joints]
+    ['hub', 'cmg_gimbal', 'cmg_wheel']
     """
     axes = _axes(gimbal_axis)
     spin = axes.T @ np.asarray(spin_axis, dtype=float)
@@ -119,7 +137,7 @@ def add_gyro(
 
 
 def saturate(torques: ArrayLike, speeds: ArrayLike, max_torque: ArrayLike, max_speed: ArrayLike) -> Array:
-    """Torques that wheels can give: within their limits, and none that drives a wheel on at its largest speed.
+    """Torques that wheels can give: within their limits, and none that drives a wheel beyond its largest speed.
 
     Parameters
     ----------
@@ -163,6 +181,19 @@ def add_slosh_mass(
         Along which it moves, and where it rests, in the body's frame.
     mass, stiffness, damping : float
         kg, N/m, N s/m.
+
+    Returns
+    -------
+    None
+        The builder has the mass and its joint.
+
+    Examples
+    --------
+    >>> b = ps.ModelBuilder("sat", gravity=(0, 0, 0))
+    >>> b.body("tank", inertia=ps.Inertia(100.0))
+    >>> ps.space.add_slosh_mass(b, "fuel", "tank", (1, 0, 0), mass=4.0, stiffness=1.0)
+    >>> ps.modes(b.build(), [0.0]).frequencies  # √(k/m), rad/s
+    array([0.5])
     """
     joint = Prismatic(axis=(0, 0, 1), stiffness=stiffness, damping=damping)
     placement = Pose(xyz=position, rotation=_axes(direction))
@@ -189,6 +220,19 @@ def add_slosh_pendulum(
         The axis it turns about, the way from the pivot to the mass at rest, and the pivot, in the body's frame.
     mass, damping : float
         kg and N m s/rad.
+
+    Returns
+    -------
+    None
+        The builder has the mass and its joint.
+
+    Examples
+    --------
+    >>> b = ps.ModelBuilder("rocket")
+    >>> b.body("tank", inertia=ps.Inertia(100.0))
+    >>> ps.space.add_slosh_pendulum(b, "fuel", "tank", axis=(0, 1, 0), arm=(0, 0, -0.5), mass=4.0)
+    >>> ps.modes(b.build(), [0.0]).frequencies.round(2)  # √(g/l), rad/s
+    array([4.43])
     """
     reach = np.asarray(arm, dtype=float)
     along = np.asarray(axis, dtype=float)

@@ -28,8 +28,8 @@ class _Start(NamedTuple):
 
 @final
 class StationKeeping:
-    """Fires thrusters so that a craft stays where and as it stands when the run begins, or goes along with a body that
-    drifts past: a field for `plant.add_field`.
+    """Fires thrusters to hold a craft's initial position and attitude, or to keep pace with a body that drifts past: a
+    field for `plant.add_field`.
 
     With c, p, h the mass centre, momentum and spin of the craft, all that hangs on the thrusters' body, and θ the turn
     of that body from its start: F = −m k_p (c − c₀) − k_d p, τ = −k_p I θ − k_d (h − R s). What an arm does moves
@@ -50,6 +50,21 @@ class StationKeeping:
         (k_p, k_d), 1/s² and 1/s; station gains of zero leave the place alone.
     follow : str or None
         A body that is no part of the craft; None is the world.
+
+    Examples
+    --------
+    >>> plant = ps.Plant(gravity=(0, 0, 0))
+    >>> craft = ps.Inertia(100.0, (0, 0, 0), 10 * np.eye(3))
+    >>> plant.add_body("craft", ps.Geometry(ps.Box((1, 1, 1)), role="collision"), craft)
+    >>> ways = [tuple(s * np.eye(3)[i]) for i in range(3) for s in (1, -1)]
+    >>> arms = [(0, 0, 0.5), (0.5, 0, 0), (0, 0.5, 0), (0, 0, -0.5), (-0.5, 0, 0), (0, -0.5, 0)]
+    >>> each = [ps.space.Thruster("craft", at, way, 1.0) for at in arms for way in ways]
+    >>> jets = ps.space.Thrusters(plant.model, each)
+    >>> plant.add_field(jets)
+    >>> plant.add_field(ps.space.StationKeeping(jets, plant.model, station_gains=(0.0, 0.2)))
+    >>> drift = ps.simulate(plant, 30.0, start=plant.state(v=[0, 0, 0, 0.01, 0, 0]), step=0.05)
+    >>> bool(abs(drift.v[-1, 3]) < 0.002)  # from 10 mm/s
+    True
     """
 
     def __init__(

@@ -79,6 +79,18 @@ class Thrusters:
     thrusters : sequence of Thruster
     name : str
         What plumes and station keeping in files call them.
+
+    Examples
+    --------
+    >>> plant = ps.Plant(gravity=(0, 0, 0))
+    >>> craft = ps.Inertia(100.0, (0, 0, 0), 10 * np.eye(3))
+    >>> plant.add_body("craft", ps.Geometry(ps.Box((1, 1, 1)), role="collision"), craft)
+    >>> jets = ps.space.Thrusters(plant.model, [ps.space.Thruster("craft", (0, 0, 0), (1, 0, 0), 10.0)])
+    >>> plant.add_field(jets)
+    >>> jets.fire(0.0, [0.5])  # 10 N for half a second, 100 kg
+    array([0.5])
+    >>> float(ps.simulate(plant, 1.0, step=0.05).v[-1, 3].round(9))
+    0.05
     """
 
     def __init__(self, model: Model, thrusters: Sequence[Thruster], name: str = "thrusters") -> None:
@@ -123,6 +135,11 @@ def allocate(thrusters: Sequence[Thruster], wrench: ArrayLike) -> Array:
     wrench : (6,)
         [moment; force] at the body's origin, in its axes.
 
+    Returns
+    -------
+    (n,) array
+        Share of each thruster's full thrust, in the order given.
+
     Raises
     ------
     PhistarError
@@ -166,7 +183,7 @@ def reach(thrusters: Sequence[Thruster], wrench: ArrayLike) -> tuple[float, Arra
     share = 0.0 if share < _MISSED else 1.0 if share > 1.0 - _MISSED else share
     found: Any = linprog([thruster.force for thruster in thrusters], A_eq=square, b_eq=share * wanted, bounds=bounds)
     made = found.x if found.status == 0 else most.x[:-1]
-    return share, np.clip(made * size / full, 0.0, 1.0)
+    return share, np.clip(made * size / full, 0.0, 1.0) + 0.0  # no zero with a sign
 
 
 @final
@@ -186,6 +203,21 @@ class Plume:
         Its cross section, m².
     spread : float
         σ, rad.
+
+    Examples
+    --------
+    >>> plant = ps.Plant(gravity=(0, 0, 0))
+    >>> craft = ps.Inertia(100.0, (0, 0, 0), 10 * np.eye(3))
+    >>> plant.add_body("craft", ps.Geometry(ps.Box((1, 1, 1)), role="collision"), craft)
+    >>> shape, debris = ps.Geometry(ps.Sphere(0.1), role="collision"), ps.Inertia(1.0, tensor=0.004 * np.eye(3))
+    >>> plant.add_body("debris", shape, debris, at=ps.Pose((3, 0, 0)))
+    >>> jets = ps.space.Thrusters(plant.model, [ps.space.Thruster("craft", (0.6, 0, 0), (-1, 0, 0), 10.0)])
+    >>> plant.add_field(jets)
+    >>> plant.add_field(ps.space.Plume(jets, plant.model, "debris", area=0.03))
+    >>> on = jets.fire(0.0, [0.5])
+    >>> run = ps.simulate(plant, 1.0, step=0.05)
+    >>> bool(run["debris"].v[-1, 3] > 0.01)  # blown away
+    True
     """
 
     def __init__(self, thrusters: Thrusters, model: Model, body: str, area: float, spread: float = 0.2) -> None:

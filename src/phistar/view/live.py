@@ -26,6 +26,14 @@ class Live:
     """A page that receives states as they come, and sends `rate` of them a second at most.
 
     Between two that are sent a state costs one look at the clock, so that the simulation is not held up.
+
+    Examples
+    --------
+    >>> arm = ps.load("planar2")
+    >>> page = ps.view.Live(arm, arm.neutral())
+    >>> page.address.startswith("http://")
+    True
+    >>> page.stop()
     """
 
     def __init__(

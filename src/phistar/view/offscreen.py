@@ -98,6 +98,15 @@ def film(
     -------
     Path
         Where the film is.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> fall = ps.simulate(ps.load("planar2"), [1.0, 0.0], [0.0, 0.0], 0.2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = ps.view.film(fall, pathlib.Path(folder, "fall.gif"), size=(64, 48))
+    ...     made.read_bytes()[:3]
+    b'GIF'
     """
     place, ending = Path(path), Path(path).suffix.lower()
     if ending not in _WRITERS:

@@ -19,10 +19,29 @@ DECADES = 4.0  # of size, from faint to full
 
 
 def operator_picture(operators: Sequence[Expression], q: Any = None, columns: int = 4) -> Any:
-    """The matrices of operators of one robot, side by side, as a matplotlib figure; save it with `.savefig(path)`.
+    """Draw the matrices of operators of one robot side by side, as a matplotlib figure; save it with `.savefig(path)`.
 
     Links and joints are numbered from the tip, as in the papers, so that φ is lower triangular. Positive entries are
     blue, negative ones red, and darker where larger; a block is framed where anything in it is not zero.
+
+    Parameters
+    ----------
+    operators : sequence of Expression
+        Of one algebra with a robot, as `[A.phi, A.M]` of `A = ps.algebra(model)`.
+    q : (nq,), optional
+        The configuration; the model's neutral one by default.
+    columns : int
+        Pictures in a row.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> A = ps.algebra(ps.load("planar3"))
+    >>> len(ps.view.operator_picture([A.phi, A.mass]).axes)
+    2
     """
     try:
         from matplotlib.figure import Figure

@@ -33,7 +33,7 @@ class Solid(NamedTuple):
 
 @dataclass(frozen=True)
 class Camera:
-    """A camera far away, so that parallels stay parallel.
+    """An orthographic camera: parallel lines stay parallel.
 
     Parameters
     ----------

@@ -44,6 +44,14 @@ def write_rerun(motion: Trajectory, path: str | os.PathLike[str]) -> Path:
     Returns
     -------
     Path
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> fall = ps.simulate(ps.load("planar2"), [1.0, 0.0], [0.0, 0.0], 0.2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ps.view.write_rerun(fall, pathlib.Path(folder, "fall.rrd")).name
+    'fall.rrd'
     """
     if motion.q.ndim != 2:
         raise ShapeError(f"A recording is of one motion; this has q of shape {motion.q.shape}: take motion.member(k).")

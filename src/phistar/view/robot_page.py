@@ -32,7 +32,7 @@ SAMPLES = 32  # configurations by which the inertia that meets a stop is judged
 
 
 def simulating_page(model: Model, path: str | os.PathLike[str], q: Any = None, v: Any = None) -> Path:
-    """Write a page in which a robot moves: pause it, drag a link with the mouse, go on.
+    """Write a page that simulates a robot: pause it, drag a link with the mouse, resume.
 
     The page is one file that fetches nothing. Joints have their friction, springs and stops; nothing collides.
 

@@ -45,6 +45,13 @@ class Viewer:
     """A model on a stage with its panels, served on a port.
 
     `Viewer(model)` has sliders and a gizmo, `Viewer(trajectory)` a timeline and plots. `serve()` plays until stopped.
+
+    Examples
+    --------
+    >>> viewer = ps.view.Viewer(ps.load("planar2"))
+    >>> viewer.address.startswith("http://")
+    True
+    >>> viewer.stop()
     """
 
     def __init__(

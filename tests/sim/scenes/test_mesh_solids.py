@@ -115,6 +115,15 @@ def test_a_robot_with_meshes_is_told_what_to_write(angle):
     assert Scene.load(angle.parent / "scene.toml").run().summary["completed"]
 
 
+def test_a_robot_whose_collision_mesh_is_missing_is_told_where_to_look(angle):
+    robot = robot_file(angle)
+    robot.write_text(robot.read_text().replace("angle.stl", "package://somewhere/angle.stl"))
+    scene = SCENE.format(way="hull", height=9.0) + '[[parts]]\nname = "arm"\nrobot = "robot.urdf"\n'
+    (angle.parent / "scene.toml").write_text(scene)
+    with pytest.raises(PhistarError, match=r"A mesh was not found .* as packages=\["):
+        Scene.load(angle.parent / "scene.toml")
+
+
 @pytest.mark.parametrize("content", [b"", b"solid nothing\nendsolid nothing\n", b"\x00" * 90])
 @pytest.mark.parametrize("way", ["hull", "pieces"])
 def test_a_mesh_without_triangles_is_a_sentence(tmp_path, content, way):

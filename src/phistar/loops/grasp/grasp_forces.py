@@ -9,7 +9,8 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.backends.traces.solve import solve
 from phistar.errors import ShapeError
-from phistar.loops.grasp.holding import FORCES, CompiledFunction, Grasp, Hold, call_compiled, shift_motion
+from phistar.loops.grasp.grasp_kernels import FORCES, CompiledFunction, call_compiled
+from phistar.loops.grasp.holding import Grasp, Hold, shift_motion
 from phistar.short_repr import short_repr
 from phistar.spatial import times, transposed
 
@@ -50,9 +51,33 @@ def load_split(grasp: Grasp, holds: list[Hold], weights: Any = None) -> Split:
 
 
 def internal_forces(grasp: Grasp, q: Any, forces: Any) -> Array:
-    """f − X(X*X)⁻¹X*f, (…, l, 6): the part of contact forces on the object that squeezes it and moves nothing.
+    """The part of contact forces that squeezes the object and moves nothing: f − X(X*X)⁻¹X*f.
 
-    Forces are [moment; force], world axes at the contact frames, as `grasp_dynamics` and `constraint_forces` give them.
+    Parameters
+    ----------
+    grasp : Grasp
+    q : (…, nq)
+        Joint angles, rad and m.
+    forces : (…, l, 6)
+        On the object, [moment; force] in world axes at the contact frames, as `grasp_dynamics` gives them, N m and N.
+
+    Returns
+    -------
+    (…, l, 6) array
+        N m and N.
+
+    Examples
+    --------
+    >>> b = ps.ModelBuilder("two hands", gravity=(0, 0, 0))
+    >>> for name, mass in (("bar", 2.0), ("left", 1.0), ("right", 1.0)):
+    ...     body = b.body(name, joint=ps.Free(), inertia=ps.Inertia(mass, tensor=0.1 * np.eye(3)))
+    >>> for side in ("left", "right"):
+    ...     loop = b.loop(f"{side} grip", "bar", side, ps.Fixed())
+    >>> pair = b.build()
+    >>> forces = [[0, 0, 0, 7.0, 0, 0], [0, 0, 0, -3.0, 0, 0]]  # 4 N move the bar, 5 N squeeze it
+    >>> squeeze = ps.loops.internal_forces(ps.loops.Grasp(pair, "bar"), pair.neutral(), forces)
+    >>> squeeze[:, 3].round(9).tolist()
+    [5.0, -5.0]
     """
     given, count = grasp.model.checked(forces, 6, "forces"), len(grasp.loops)
     if given.shape[-2:] != (count, 6):

@@ -10,22 +10,23 @@ forces. O(n) + O(l) for n links and l arms; `ps.forward_dynamics` of the same mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from phistar.backends.recorded import Recorded
 from phistar.backends.traces.solve import solve_above
 from phistar.backends.traces.trace import is_traced
 from phistar.dynamics import forward_dynamics, forward_kinematics
 from phistar.errors import ModelError
 from phistar.loops.closure import relative_rows
 from phistar.loops.effective import pseudo_inverse
+from phistar.loops.grasp.grasp_kernels import CompiledFunction, call_compiled
 from phistar.model import Model
 from phistar.model.parts import Loop
+from phistar.short_repr import short_repr
 from phistar.spatial import cross, skew, times, transposed
 from phistar.stated import states
 
@@ -73,6 +74,7 @@ class Taken(NamedTuple):
     condition: np.ndarray
 
 
+@short_repr
 class GraspMotion(NamedTuple):
     """θ̈ (…, nv); the object's acceleration (…, 6) and compliance, inverse to its effective inertia, (…, 6, 6); forces
     on it at each contact (…, l, 6), world axes at its frame there; rank (…) of all contacts, condition
@@ -92,6 +94,17 @@ class Grasp:
     """The contacts (loops) of a model in which an object, a body on a Free joint, is held by arms.
 
     `contacts` are names of loops, in the order in which the arms take hold; all loops by default.
+
+    Examples
+    --------
+    >>> b = ps.ModelBuilder("two hands", gravity=(0, 0, 0))
+    >>> for name, mass in (("bar", 2.0), ("left", 1.0), ("right", 1.0)):
+    ...     body = b.body(name, joint=ps.Free(), inertia=ps.Inertia(mass, tensor=0.1 * np.eye(3)))
+    >>> for side in ("left", "right"):
+    ...     loop = b.loop(f"{side} grip", "bar", side, ps.Fixed())
+    >>> pair = b.build()
+    >>> ps.loops.Grasp(pair, "bar").contacts
+    ('left grip', 'right grip')
     """
 
     model: Model
@@ -233,12 +246,39 @@ def take_hold(estimate: Estimate, hold: Hold) -> tuple[Estimate, Taken]:
 
 
 def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
-    """Accelerations and contact forces of arms and object under joint forces tau (…, nv), O(n) + O(l).
+    """Accelerations and contact forces of arms and the object they hold, in O(n) + O(l) (RJK91 §6).
 
     Arms may stand on a common moving base, hold with several contacts each, and hold several bodies, whose joints of
-    their own (passive ones too) move; `object` names the one reported.
+    their own (passive ones too) move; `object` of the grasp names the one reported. Compiled, unless the arms are too
+    long to be written out; traced numbers, one state, are taken too.
 
-    Compiled, unless the arms are too long to be written out; traced numbers, one state, are taken too.
+    Parameters
+    ----------
+    grasp : Grasp
+    q : (…, nq)
+        Joint angles of arms and object, rad and m; the grasp's loops closed.
+    v, tau : (…, nv)
+        Rates, rad/s and m/s, and joint forces, N m and N.
+
+    Returns
+    -------
+    GraspMotion
+        Joint accelerations (…, nv); the object's acceleration (…, 6) and compliance (…, 6, 6); forces (…, l, 6) on it
+        at the contacts; rank and condition of the closures.
+
+    Examples
+    --------
+    >>> b = ps.ModelBuilder("two hands", gravity=(0, 0, 0))
+    >>> for name, mass in (("bar", 2.0), ("left", 1.0), ("right", 1.0)):
+    ...     body = b.body(name, joint=ps.Free(), inertia=ps.Inertia(mass, tensor=0.1 * np.eye(3)))
+    >>> for side in ("left", "right"):
+    ...     loop = b.loop(f"{side} grip", "bar", side, ps.Fixed())
+    >>> pair = b.build()
+    >>> push = np.zeros(pair.nv)
+    >>> push[pair.joint("left").v_slice] = [0, 0, 0, 8.0, 0, 0]  # 8 N on 4 kg
+    >>> motion = ps.loops.grasp_dynamics(ps.loops.Grasp(pair, "bar"), pair.neutral(), np.zeros(pair.nv), push)
+    >>> motion.object.round(9).tolist()
+    [0.0, 0.0, 0.0, 2.0, 0.0, 0.0]
     """
     made = GraspMotion(*call_compiled(grasp, MOTION, q, v, tau))
     return made if is_traced(made.acceleration) else made._replace(rank=np.nan_to_num(made.rank).astype(int))
@@ -278,9 +318,30 @@ def _shared_dynamics(grasp: Grasp, q: np.ndarray, v: np.ndarray, tau: np.ndarray
 
 
 def effective_inertia(grasp: Grasp, q: Any) -> np.ndarray:
-    """M_object + Σ Z*R⁻¹Z, (…, 6, 6): inertia of the object while the arms hold it, at its frame in world axes.
+    """Inertia of the object while the arms hold it, at its frame in world axes: M_object + Σ Z*R⁻¹Z (RJK91 §6).
 
-    NaN where they lock it: it is infinite there.
+    Parameters
+    ----------
+    grasp : Grasp
+    q : (…, nq)
+        Joint angles of arms and object, rad and m.
+
+    Returns
+    -------
+    (…, 6, 6) array
+        kg m², kg m and kg; NaN where the arms lock the object, whose inertia is infinite there.
+
+    Examples
+    --------
+    >>> b = ps.ModelBuilder("two hands", gravity=(0, 0, 0))
+    >>> for name, mass in (("bar", 2.0), ("left", 1.0), ("right", 1.0)):
+    ...     body = b.body(name, joint=ps.Free(), inertia=ps.Inertia(mass, tensor=0.1 * np.eye(3)))
+    >>> for side in ("left", "right"):
+    ...     loop = b.loop(f"{side} grip", "bar", side, ps.Fixed())
+    >>> pair = b.build()
+    >>> inertia = ps.loops.effective_inertia(ps.loops.Grasp(pair, "bar"), pair.neutral())
+    >>> inertia.diagonal().round(3).tolist()
+    [0.3, 0.3, 0.3, 4.0, 4.0, 4.0]
     """
     return call_compiled(grasp, INERTIA, q)[0]
 
@@ -298,50 +359,8 @@ def _inertia(grasp: Grasp, q: np.ndarray) -> tuple[np.ndarray]:
     return (solve_above(compliance, np.eye(6), size * np.ones(6)),)
 
 
-class CompiledFunction(NamedTuple):
-    """A function of a grasp: its name, its vectors, what it gives, and the function of (grasp, arrays…). `forces` are
-    (…, 6l), those of all contacts."""
-
-    name: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    function: Callable[..., tuple[np.ndarray, ...]]
-
-
 MOTION = CompiledFunction("grasp dynamics", ("q", "v", "tau"), GraspMotion._fields, _motion)
 INERTIA = CompiledFunction("inertia of a held object", ("q",), ("inertia",), _inertia)
-FORCES = "forces"
-
-
-def call_compiled(grasp: Grasp, what: CompiledFunction, *arrays: Any) -> tuple[Any, ...]:
-    """Call a function of a grasp: its kernel where the arms are short, else on arrays."""
-    model = grasp.model
-    recorded = model.kept((what.name, grasp.object, grasp.contacts), lambda: _record(grasp, what))
-    pairs = zip(what.inputs, arrays, strict=True)
-    sizes = {name: recorded.size(model, name) for name in what.inputs}
-    given = [model.checked_q(x) if name == "q" else model.checked(x, sizes[name], name) for name, x in pairs]
-    if is_traced(*given) or not recorded.is_written(model, 8 * len(grasp.loops)):
-        return what.function(grasp, *given)
-    with np.errstate(invalid="ignore", divide="ignore"):  # a NaN spoils its own row
-        made = recorded(model, *given)
-    return made if len(what.outputs) > 1 else (made,)
-
-
-def _record(grasp: Grasp, what: CompiledFunction) -> Recorded:
-    shapes = {"acceleration": (grasp.model.nv,), "object": (6,), FORCES: (len(grasp.loops), 6)}
-    shapes |= dict.fromkeys(("rank", "condition"), ())
-
-    def of_model(_: Model, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-        return what.function(grasp, *arrays)
-
-    return Recorded(
-        f"{what.name}: {grasp.object} held by {grasp.contacts}",
-        what.inputs,
-        what.outputs,
-        of_model,
-        lambda _: tuple(shapes.get(x, (6, 6)) for x in what.outputs),
-        rows=((FORCES, 6 * len(grasp.loops)),),
-    )
 
 
 def shift_motion(reach: np.ndarray) -> np.ndarray:

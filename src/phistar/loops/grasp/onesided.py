@@ -24,6 +24,7 @@ from phistar.loops.equations import equations, response_to_forces
 from phistar.loops.forces import on_frames
 from phistar.loops.grasp.contacts import PointContact, SlidingPoint
 from phistar.model import Model
+from phistar.short_repr import short_repr
 from phistar.stated_arguments import broadcast_state
 
 EDGES = 8  # of a friction pyramid, inside the cone
@@ -32,6 +33,7 @@ EMPTY = 1e-11  # of the largest eigenvalue of S
 SETTLED, MOST_ROUNDS = 1e-12, 200
 
 
+@short_repr
 class OneSidedMotion(NamedTuple):
     """θ̈ (…, nv); forces {loop: (…, 6)} on its frame_a, world axes; normal acceleration of each one-sided contact
     (…, k), 0 where it stays closed, and its normal force (…, k), 0 where it opens."""
@@ -54,9 +56,38 @@ class _Contact(NamedTuple):
 def one_sided_dynamics(
     model: Model, q: Any, v: Any, tau: Any, one_sided: Sequence[str], f_ext: Forces = None
 ) -> OneSidedMotion:
-    """The motion in which the contacts named (PointContact and SlidingPoint loops, closed now) push but never pull.
+    """Motion of a model whose named contacts push but never pull, with Coulomb friction (RJK91 §6).
 
-    A line or a face in contact is given by its corners. The model's other loops stay closed.
+    0 ≤ γ ⟂ P*(SPγ + w_f + s) ≥ 0, a complementarity problem; a line or a face in contact is given by its corners.
+
+    Parameters
+    ----------
+    model : Model
+    q : (…, nq)
+        Configuration, rad and m; the contacts closed.
+    v, tau : (…, nv)
+        Rates, rad/s and m/s, and joint forces, N m and N.
+    one_sided : sequence of str
+        Names of loops, PointContact or SlidingPoint, that only push; the model's other loops stay closed.
+    f_ext : mapping of str to (…, 6), optional
+        External forces at frames, [moment; force] in world axes, N m and N.
+
+    Returns
+    -------
+    OneSidedMotion
+        Joint accelerations (…, nv), the loops' forces, and of each contact its normal acceleration and its normal force
+        (…, k): one of the two is 0.
+
+    Examples
+    --------
+    >>> b = ps.ModelBuilder("on the ground")
+    >>> b.body("box", joint=ps.Free(), inertia=ps.Inertia(2.0, tensor=0.1 * np.eye(3)))
+    >>> b.loop("foot", "world", "box", ps.loops.SlidingPoint())
+    >>> box = b.build()
+    >>> lift = [0, 0, 0, 0, 0, 10.0]  # 10 N of 19.62 N
+    >>> motion = ps.loops.one_sided_dynamics(box, box.neutral(), np.zeros(6), lift, ["foot"])
+    >>> motion.pressing.round(2).tolist(), motion.opening.round(2).tolist()
+    ([9.62], [-0.0])
     """
     names = [one_sided] if isinstance(one_sided, str) else list(one_sided)
     if len(set(names)) < len(names):

@@ -20,6 +20,7 @@ from phistar.loops.primary.primary_closures import State, closed_state, find, fo
 from phistar.loops.primary.taylor import time_derivatives
 from phistar.loops.primary.terminating_links import cut_coordinates, cut_influence, terminating_links
 from phistar.model import Model
+from phistar.short_repr import short_repr
 from phistar.spatial import times, transposed
 from phistar.spatial.vectors import leading_axes
 from phistar.stated import states
@@ -34,6 +35,7 @@ def inertia_forces(model: Model, q: Any, a: Any) -> np.ndarray:
     return inertia_forces.evaluate(model, q, {"qdd": a})
 
 
+@short_repr
 class JointMotion(NamedTuple):
     """q (…, nq), v and a (…, nv) of the tree's joints, E (…, m + r, n) and the cut joints' rates (…, r)."""
 
@@ -44,6 +46,7 @@ class JointMotion(NamedTuple):
     cut_rates: np.ndarray
 
 
+@short_repr
 @final
 @dataclass(frozen=True, eq=False)
 class PrimaryJoints:

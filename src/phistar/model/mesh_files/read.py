@@ -44,6 +44,11 @@ _MOST_BESIDE, _LARGEST_MATERIAL = 1_000, 4 * MEGABYTE
 
 def check_format(path: str) -> str:
     """Return the format of a mesh by the ending of its name, or refuse it."""
+    if not path:
+        raise FileError(
+            "A mesh was not found when its robot was loaded; the model's warnings name it. Give the folder of its "
+            'package as packages=[…] (--packages DIR), or, where nothing is to collide with it, meshes = "none".'
+        )
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         known = ", ".join(each[1:].upper() for each in FORMATS)

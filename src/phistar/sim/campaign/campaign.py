@@ -55,7 +55,7 @@ def campaign(
     score: str = "peak_force",
     vary: Mapping[str, Sequence[Any]] | None = None,
 ) -> Campaign:
-    """Run a scene many times, each with its own draw of what is random in it.
+    """Run a scene many times, each with its own random numbers.
 
     Run i draws from child i of the seed: the same rows on one worker or many, in whatever order they end. A run that
     fails, stops or kills its process is a row with its reason, and its scene is kept as a file that runs it again. The

@@ -98,7 +98,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Scene:
-    """A scene file as it stands: robots, objects, controllers, sensors and what is random; `run(seed)` runs it.
+    """A scene file: robots, objects, controllers, sensors, and which numbers are random; `run(seed)` runs it.
 
     Made by `Scene.load`, from a path or the name of a bundled scene.
 
