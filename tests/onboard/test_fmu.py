@@ -1,15 +1,13 @@
 """An FMU of a control law gives what the law gives, sample by sample; checked with FMPy where it is installed."""
 
-import ctypes
 import shutil
-import zipfile
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import phistar as ps
 from phistar.errors import FileError
+from tests.onboard.fmi_calls import Fmu
 
 COMPILER = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler (cc, gcc or clang) on this machine")
@@ -46,49 +44,15 @@ def meant(law):
 
 
 def test_the_binary_gives_the_laws_numbers_by_fmis_own_calls(law, fmu, tmp_path):
-    with zipfile.ZipFile(fmu) as archive:
-        archive.extractall(tmp_path)
-    description = ElementTree.parse(tmp_path / "modelDescription.xml").getroot()
-    library = ctypes.CDLL(str(next(tmp_path.glob("binaries/*/arms.*"))))
-    create = library.fmi3InstantiateCoSimulation
-    create.restype = ctypes.c_void_p
-    nothing = [None, 0, 0, 0, 0, None, ctypes.c_size_t(0), None, None, None]
-    assert create(b"one", b"another token", *nothing) is None
-    own = ctypes.c_void_p(create(b"one", description.get("instantiationToken").encode(), *nothing))
-    library.fmi3EnterInitializationMode(own, 0, ctypes.c_double(0), ctypes.c_double(0), 0, ctypes.c_double(0))
-    assert library.fmi3ExitInitializationMode(own) == 0
-    places = {each.get("causality"): [] for each in description.iter("Float64")}
-    for each in description.iter("Float64"):
-        places[each.get("causality")].append(int(each.get("valueReference")))
-    inputs, outputs = (np.array(places[name], dtype=np.uint32) for name in ("input", "output"))
-    count = ctypes.c_size_t
-    flags, reached, found = [ctypes.byref(ctypes.c_int()) for _ in range(3)], ctypes.c_double(), []
+    own, found = Fmu(fmu, tmp_path), []
+    assert own.instance("another token") is None
+    assert own.begin() == 0
     for k, rows in enumerate(zip(*samples(law.model), strict=True)):
-        given, made = np.concatenate(rows), np.zeros(len(outputs))
-        many = count(len(given))
-        assert (
-            library.fmi3SetFloat64(
-                own, ctypes.c_void_p(inputs.ctypes.data), many, ctypes.c_void_p(given.ctypes.data), many
-            )
-            == 0
-        )
-        times = ctypes.c_double(k * PERIOD), ctypes.c_double(PERIOD)
-        assert library.fmi3DoStep(own, *times, 1, *flags, ctypes.byref(reached)) == 0
-        many = count(len(made))
-        assert (
-            library.fmi3GetFloat64(
-                own, ctypes.c_void_p(outputs.ctypes.data), many, ctypes.c_void_p(made.ctypes.data), many
-            )
-            == 0
-        )
-        found.append(made)
-    assert (
-        library.fmi3SetFloat64(
-            own, ctypes.c_void_p(outputs.ctypes.data), count(1), ctypes.c_void_p(made.ctypes.data), count(1)
-        )
-        != 0
-    )
-    library.fmi3FreeInstance(own)
+        assert own.set(np.concatenate(rows)) == 0
+        assert own.step(k * PERIOD, PERIOD) == 0
+        found.append(own.outputs)
+    assert own.set([0.0], places=own.places["output"][:1]) != 0
+    own.free()
     expected = meant(law)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 

@@ -5,3 +5,4 @@ from phistar.onboard.fmu import export_fmu as export_fmu
 from phistar.onboard.joint_states import JointState as JointState, JointStateLink as JointStateLink
 from phistar.onboard.paced import Connection as Connection, PacedRun as PacedRun, drive as drive
 from phistar.onboard.rules_c import export_rules as export_rules
+from phistar.onboard.scene_fmu import export_scene_fmu as export_scene_fmu

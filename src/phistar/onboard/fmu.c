@@ -1,34 +1,11 @@
-/* FMI 3.0 for co-simulation around one function of C: what CODE_* stand for is defined before this text. */
-#include <stdlib.h>
-#include <string.h>
-
-#if defined(_WIN32)
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT __attribute__((visibility("default")))
-#endif
-
-enum { OK = 0, DISCARD = 2, ERROR = 3 };
-
-typedef struct {
-    double time;
-    double values[CODE_INPUTS + CODE_OUTPUTS]; /* value references from 1 on */
-    double work[CODE_WORK + 1];
-} Instance;
-
+/* FMI 3.0 for co-simulation, around `begin_run`, `advance` and `end_run`, which stand before this text. */
 static const double begin[CODE_INPUTS + 1] = {CODE_START};
-
-static void compute(Instance *own)
-{
-    const double *const in = own->values;
-    double *const out = own->values + CODE_INPUTS;
-    (void)in;
-    CODE_CALL;
-}
 
 static void clear(Instance *own)
 {
-    memset(own, 0, sizeof *own);
+    own->time = 0.0;
+    own->over = 0;
+    memset(own->values, 0, sizeof own->values);
     memcpy(own->values, begin, CODE_INPUTS * sizeof(double));
 }
 
@@ -42,17 +19,28 @@ EXPORT int fmi3SetDebugLogging(void *own, int on, size_t count, const char *cons
 
 EXPORT void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *resources, int visible,
     int logging, int events, int early, const unsigned *intermediate, size_t count, void *environment,
-    void *log_message, void *update)
+    LogMessage log_message, void *update)
 {
     Instance *own;
-    (void)name, (void)resources, (void)visible, (void)logging, (void)early, (void)intermediate, (void)count;
-    (void)environment, (void)log_message, (void)update;
-    if (events || strcmp(token, CODE_TOKEN) != 0 || !(own = malloc(sizeof *own))) return NULL;
+    (void)name, (void)visible, (void)logging, (void)early, (void)intermediate, (void)count, (void)update;
+    if (events || strcmp(token, CODE_TOKEN) != 0 || !(own = calloc(1, sizeof *own))) return NULL;
+    if (!resources) resources = "";
+    if (!(own->resources = malloc(strlen(resources) + 1))) return free(own), NULL;
+    strcpy(own->resources, resources);
+    own->environment = environment;
+    own->log_message = log_message;
     clear(own);
     return own;
 }
 
-EXPORT void fmi3FreeInstance(void *own) { free(own); }
+EXPORT void fmi3FreeInstance(void *instance)
+{
+    Instance *const own = instance;
+    if (!own) return;
+    end_run(own);
+    free(own->resources);
+    free(own);
+}
 
 EXPORT int fmi3EnterInitializationMode(void *own, int has_tolerance, double tolerance, double start, int has_stop,
     double stop)
@@ -62,11 +50,7 @@ EXPORT int fmi3EnterInitializationMode(void *own, int has_tolerance, double tole
     return OK;
 }
 
-EXPORT int fmi3ExitInitializationMode(void *own)
-{
-    compute(own);
-    return OK;
-}
+EXPORT int fmi3ExitInitializationMode(void *own) { return begin_run(own); }
 
 EXPORT int fmi3EnterStepMode(void *own) { return (void)own, ERROR; }
 EXPORT int fmi3EnterEventMode(void *own) { return (void)own, ERROR; }
@@ -74,6 +58,7 @@ EXPORT int fmi3Terminate(void *own) { return (void)own, OK; }
 
 EXPORT int fmi3Reset(void *own)
 {
+    end_run(own);
     clear(own);
     return OK;
 }
@@ -82,12 +67,15 @@ EXPORT int fmi3DoStep(void *instance, double point, double size, int no_set, int
     double *reached)
 {
     Instance *const own = instance;
+    int status;
     (void)no_set;
     *event = *terminate = *early = 0;
-    if (!(size > 0.0)) return *reached = point, DISCARD;
+    *reached = point;
+    if (!(size > 0.0)) return DISCARD;
     own->time = point;
-    compute(own);
+    if ((status = advance(own, size)) != OK) return status;
     *reached = own->time = point + size;
+    *terminate = own->over;
     return OK;
 }
 
