@@ -176,10 +176,12 @@ def test_on_a_chain_two_sweeps_run_independently(name):
 
 
 def test_on_a_tree_the_outward_sweep_takes_what_siblings_bring():
-    names = [type(t).__name__ for t in terms(programs(siblings=True)["joint momentum"])]
-    assert "FromSiblings" in names and "CongruentSiblings" in names
-    chain = [type(t).__name__ for t in terms(programs(siblings=False)["joint momentum"])]
-    assert not any("Siblings" in name for name in chain)
+    def acts(siblings: bool):
+        read = terms(programs(siblings)["joint momentum"])
+        return {term.act for term in read if ir.is_sent(term, ir.SIBLINGS)}
+
+    assert {ir.FORCE, ir.INERTIA} <= acts(siblings=True)
+    assert not acts(siblings=False)
 
 
 def terms(program):

@@ -8,7 +8,7 @@ from phistar.operators.nodes import Symbol
 from phistar.operators.spaces import FORCES, MOTIONS
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.defining_equations import Equations
-from phistar.sweeps.ir import CarriedChildren, CongruentChildren, CongruentParent, Data, Plus
+from phistar.sweeps.ir import CARRIED, CHILDREN, COMPLIANCE, INERTIA, PARENT, Data, Move, Plus
 
 S = Symbols()
 
@@ -38,14 +38,14 @@ def test_an_equation_that_no_table_knows_lowers_to_a_scan_by_itself():
     x = letter("symmetric")
     made = lowered(x, S.E_phi @ x @ S.E_phi.T + 2 * S.M)
     assert made.target == "X" and made.symmetric
-    assert isinstance(made.term, Plus) and set(made.term.terms) == {(1, CongruentChildren("X")), (2, Data("M"))}
+    assert isinstance(made.term, Plus) and set(made.term.terms) == {(1, Move(CHILDREN, INERTIA, "X")), (2, Data("M"))}
     assert Recursion("any", (), ((x, S.E_phi @ x @ S.E_phi.T + S.M),)).way == INWARD
 
 
 def test_what_stands_on_both_sides_says_where_a_block_comes_from():
     x, y = letter(), Symbol("X", FORCES, MOTIONS, frozenset({"memoryless", "symmetric"}))
-    assert lowered(x, S.E_phi @ x @ S.E_phi.T).term is CarriedChildren("X")
-    assert lowered(y, S.E_phi.T @ y @ S.E_phi).term is CongruentParent("X")
+    assert lowered(x, S.E_phi @ x @ S.E_phi.T).term is Move(CHILDREN, CARRIED, "X")
+    assert lowered(y, S.E_phi.T @ y @ S.E_phi).term is Move(PARENT, COMPLIANCE, "X")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from phistar.errors import ModelError
 from phistar.estimation.terms import known_terms
 from phistar.model import Model
 from phistar.spatial import skew
+from phistar.sweeps.ir import FORCE, MOTION
 
 
 def body_factor(model: Model, k: int) -> Array:
@@ -101,7 +102,7 @@ def _filter(
         )
         steps[k] = step | {"z": z, "e⁻": innovation, "e⁺": residual}
         if links.parents[k] >= 0:
-            carried[links.parents[k]].append((links.inward(k, after), links.inward(k, state)))
+            carried[links.parents[k]].append((links.carry(FORCE, k, after), links.carry(FORCE, k, state)))
     return steps
 
 
@@ -125,7 +126,7 @@ def _smoother(
     costates, rates = [], []
     for k, step in enumerate(steps):
         parent = links.parents[k]
-        above = links.outward(k, costates[parent]) if parent >= 0 else links.from_base(k, base)
+        above = links.carry(MOTION, k, costates[parent], True) if parent >= 0 else links.from_base(k, base)
         arriving = above + motion[k]
         rates.append(step["e⁺"] - np.matmul(np.swapaxes(step["G"], -1, -2), arriving))
         costates.append(arriving + np.matmul(links.subspace(k), rates[-1]))

@@ -5,7 +5,6 @@ A compound link is a stack of members, rigid ones or bodies that bend, each as t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from phistar.backends.traces.solve import is_zero
 from phistar.loops.group_links import GroupLinks
 from phistar.model import Model
 from phistar.spatial import transposed
+from phistar.sweeps.ir import FORCE, INERTIA, MOTION
 
 if TYPE_CHECKING:
     from phistar.loops.embedding import Embedding
@@ -181,31 +181,29 @@ class CompoundLinks(Mechanism):
 
     # φ acting, member by member: each is moved to the body that carries it, in the group or outside it
 
-    def inward(self, k: int, x: np.ndarray) -> np.ndarray:
-        if k in self._crossings:
-            return super().inward(k, x)
-        blocks = self._gather_outside(k, self._cut(k, x), self.tree.inward)
-        return self._stack(k, blocks, x.shape[-1])
+    def carry(self, act: str, k: int, x: np.ndarray, outward: bool = False) -> np.ndarray:
+        known = k not in self._crossings
+        if known and act == FORCE and not outward:
+            return self._stack(k, self._gather_outside(k, self._cut(k, x), FORCE), x.shape[-1])
+        if known and act == MOTION and outward and self.embedding.groups[k].parent >= 0:
+            return self._motion_outward(k, x)
+        if known and act == INERTIA and _is_diagonal(x, [each.stop for each in self._rows(k).values()]):
+            return self._inertia_inward(k, x)
+        return super().carry(act, k, x, outward)
 
-    def outward(self, k: int, x: np.ndarray) -> np.ndarray:
+    def _motion_outward(self, k: int, x: np.ndarray) -> np.ndarray:
         group = self.embedding.groups[k]
-        if k in self._crossings or group.parent < 0:
-            return super().outward(k, x)
         above, moved = self._cut(group.parent, x), dict[int, np.ndarray]()
         for body in group.bodies:
             parent = self.model.parents[body]
-            moved[body] = self.tree.outward(body, moved[parent] if parent in moved else above[parent])
+            moved[body] = self.tree.carry(MOTION, body, moved[parent] if parent in moved else above[parent], True)
         still = np.zeros((*x.shape[:-2], len(self.embedding.heavy(k)), x.shape[-1]))
         return np.concatenate([*moved.values(), still], axis=-2)
 
-    def congruent_inward(self, k: int, x: np.ndarray) -> np.ndarray:
-        """φXφ*; of an X that has a block for each member and nothing between them, block by block."""
-        group, rows = self.embedding.groups[k], self._rows(k)
-        if k in self._crossings or not _is_diagonal(x, [each.stop for each in rows.values()]):
-            return super().congruent_inward(k, x)
-        own = {body: x[..., each, each] for body, each in rows.items()}
-        blocks = self._gather_outside(k, own, self.tree.congruent_inward)
-        width = self.width(group.parent)
+    def _inertia_inward(self, k: int, x: np.ndarray) -> np.ndarray:
+        """φXφ* of an X that has a block for each member and nothing between them, block by block."""
+        group, own = self.embedding.groups[k], {body: x[..., each, each] for body, each in self._rows(k).items()}
+        blocks, width = self._gather_outside(k, own, INERTIA), self.width(group.parent)
         whole = np.zeros((*x.shape[:-2], width, width), dtype=x.dtype)
         for body, each in self._rows(group.parent).items():
             if body in blocks:
@@ -216,13 +214,11 @@ class CompoundLinks(Mechanism):
         """The parts of a stack over the members of link k, by body."""
         return {body: x[..., rows, :] for body, rows in self._rows(k).items()}
 
-    def _gather_outside(
-        self, k: int, parts: dict[int, np.ndarray], move: Callable[[int, np.ndarray], np.ndarray]
-    ) -> dict[int, np.ndarray]:
+    def _gather_outside(self, k: int, parts: dict[int, np.ndarray], act: str) -> dict[int, np.ndarray]:
         """The sums of what members send the bodies outside the group that carry them."""
         known, outside = dict(parts), dict[int, np.ndarray]()
         for body in reversed(parts):
-            parent, moved = self.model.parents[body], move(body, known[body])
+            parent, moved = self.model.parents[body], self.tree.carry(act, body, known[body])
             place = known if parent in known else outside
             place[parent] = place[parent] + moved if parent in place else moved
         return outside

@@ -6,26 +6,14 @@ import re
 from dataclasses import dataclass
 
 from phistar.operators.own import shown_name
+from phistar.sweeps import ir
 from phistar.sweeps.evaluate import Domain, Terms, evaluate
 from phistar.sweeps.ir import (
     INWARD,
     ZERO,
-    BackCongruentParent,
-    BackFromChildren,
-    BackFromParent,
-    BackFromSiblings,
     Call,
-    CarriedChildren,
     Combined,
-    CongruentChildren,
-    CongruentParent,
-    CongruentSiblings,
-    FromBase,
-    FromChildren,
-    FromParent,
-    FromRoot,
-    FromSiblings,
-    FromTask,
+    Move,
     Program,
     SolveStacked,
     Statement,
@@ -36,33 +24,30 @@ from phistar.sweeps.ir import (
     ToRoot,
     ToScalar,
     ToTask,
+    is_sent,
     subterms,
 )
 from phistar.sweeps.primitives import PRIMITIVES
 from phistar.sweeps.regions import Column, Gathered, PairProgram, Pairs, Spread
 
-_MOVED = (FromChildren, FromParent, CongruentChildren, CarriedChildren, CongruentParent)
-_MOVED += (BackFromParent, BackFromChildren, BackCongruentParent)
-_MOVES: dict[type[Term], str] = {
-    FromChildren: "φ(k,k−1) {}(k−1)",
-    FromParent: "φ*(k+1,k) {}(k+1)",
-    CongruentChildren: "φ(k,k−1) {}(k−1) φ*(k,k−1)",
-    CarriedChildren: "φ(k,k−1) {}(k−1) φ*(k,k−1)",
-    CongruentParent: "φ*(k+1,k) {}(k+1) φ(k+1,k)",
-    BackFromParent: "φ(k,k+1) {}(k+1)",
-    BackFromChildren: "φ*(k−1,k) {}(k−1)",
-    BackCongruentParent: "φ(k,k+1) {}(k+1) φ*(k,k+1)",
-    FromSiblings: "Σ φ(k,s) {}(s)",
-    BackFromSiblings: "Σ φ*(s,k) {}(s)",
-    CongruentSiblings: "Σ φ(k,s) {}(s) φ*(k,s)",
-    FromRoot: "π_f*(k) {}",
-    ToRoot: "π_f {}",
-    FromTask: "B(k) {}",
-    FromBase: "E*(k) {}",
-    ToTask: "B* {}",
-    ToBase: "E {}",
+_MOVES = {
+    (ir.CHILDREN, ir.FORCE): "φ(k,k−1) {}(k−1)",
+    (ir.CHILDREN, ir.MOTION): "φ*(k−1,k) {}(k−1)",
+    (ir.CHILDREN, ir.INERTIA): "φ(k,k−1) {}(k−1) φ*(k,k−1)",
+    (ir.CHILDREN, ir.CARRIED): "φ(k,k−1) {}(k−1) φ*(k,k−1)",
+    (ir.PARENT, ir.MOTION): "φ*(k+1,k) {}(k+1)",
+    (ir.PARENT, ir.FORCE): "φ(k,k+1) {}(k+1)",
+    (ir.PARENT, ir.COMPLIANCE): "φ*(k+1,k) {}(k+1) φ(k+1,k)",
+    (ir.PARENT, ir.INERTIA): "φ(k,k+1) {}(k+1) φ*(k,k+1)",
+    (ir.SIBLINGS, ir.FORCE): "Σ φ(k,s) {}(s)",
+    (ir.SIBLINGS, ir.MOTION): "Σ φ*(s,k) {}(s)",
+    (ir.SIBLINGS, ir.INERTIA): "Σ φ(k,s) {}(s) φ*(k,s)",
+    (ir.ROOT, ir.COPY): "π_f*(k) {}",
+    (ir.FRAMES, ir.FORCE): "B(k) {}",
+    (ir.BASE, ir.MOTION): "E*(k) {}",
 }
 """How what comes from elsewhere is written."""
+_SENT_ON: dict[type[Term], str] = {ToRoot: "π_f {}", ToTask: "B* {}", ToBase: "E {}"}
 
 
 @dataclass(frozen=True)
@@ -200,9 +185,11 @@ class _Text(Domain):
                 return _Shown(PRIMITIVES[function].text)
             case Column(name=name):
                 return _Shown(f"{name}(j)")
-            case FromChildren(name=name) | FromParent(name=name) if name in self.pairs:
-                return _Shown(f"{name}(k{'−' if isinstance(term, FromChildren) else '+'}1,j)")
-        return _Shown(_MOVES[type(term)].format(getattr(term, "name", "")))
+            case Move(source=source, name=name, is_plain=True) if name in self.pairs:
+                return _Shown(f"{name}(k{'−' if source == ir.CHILDREN else '+'}1,j)")
+            case Move(source=source, act=act, name=name):
+                return _Shown(_MOVES[source, act].format(name))
+        return _Shown(_SENT_ON[type(term)].format(getattr(term, "name", "")))
 
 
 def _neighbours(sweep: Sweep) -> list[str]:
@@ -211,7 +198,7 @@ def _neighbours(sweep: Sweep) -> list[str]:
     stack = [s.term for s in sweep.statements]
     while stack:
         term = stack.pop()
-        if isinstance(term, _MOVED) and term.name in made:
+        if is_sent(term, ir.CHILDREN, ir.PARENT) and term.name in made:
             names[term.name] = None
         stack.extend(subterms(term))
     return list(names)

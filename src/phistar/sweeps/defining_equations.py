@@ -11,17 +11,17 @@ from phistar.operators.nodes import Adjoint, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.symbols import Symbols
 from phistar.operators.two_way import E_S
 from phistar.sweeps import ir
-from phistar.sweeps.ir import Call, Field, FromParent, Statement, Term, plus, times
+from phistar.sweeps.ir import Call, Field, Statement, Term, from_parent, plus, times
 from phistar.sweeps.rate_recursions import RATE_RECURSIONS, Blocks, Direction
 
 POSES = Statement("X", Call("pose", ()))
-_CONGRUENT: dict[Node, type[ir.Term]] = {
-    Symbols.E_phi: ir.CongruentChildren,
-    Symbols.E_phi.T: ir.CongruentParent,
-    Symbols.E_phi_b: ir.BackCongruentParent,
-    E_S: ir.CongruentSiblings,
+_CONGRUENT: dict[Node, tuple[str, str]] = {
+    Symbols.E_phi: (ir.CHILDREN, ir.INERTIA),
+    Symbols.E_phi.T: (ir.PARENT, ir.COMPLIANCE),
+    Symbols.E_phi_b: (ir.PARENT, ir.INERTIA),
+    E_S: (ir.SIBLINGS, ir.INERTIA),
 }
-"""Where X comes from in LXL* of a defining equation."""
+"""Where X comes from in LXL* of a defining equation, and how."""
 
 
 class Lowered(Protocol):
@@ -70,11 +70,10 @@ class Equations:
             case Sum(terms=terms):
                 return plus([(c, self.defining(x)) for c, x in terms])
             case Product(factors=(first, Symbol() as carried, last)) if last is adjoint(first) and first in _CONGRUENT:
-                move = _CONGRUENT[first]
-                move = move if "symmetric" in carried.traits else ir.CarriedChildren
-                return move(self.field(carried).name)
+                source, act = _CONGRUENT[first]
+                return ir.Move(source, act if "symmetric" in carried.traits else ir.CARRIED, self.field(carried).name)
             case Product(factors=(Adjoint(of=Symbol(name="E_phi")), Symbol() as carried)):
-                return FromParent(self.field(carried).name)
+                return from_parent(self.field(carried).name)
             case Product(factors=(*others, Inverse(of=Symbol(name=name) as matrix))) if name != "D":
                 return ir.Divide(self.of.block(product(*others)), self.field(matrix))
             case Product(factors=(first, *others)) if isinstance(first, Symbol) and first.name in BRACKETS:

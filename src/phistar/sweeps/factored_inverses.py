@@ -14,10 +14,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phistar.sweeps.ir import (
-    CongruentChildren,
+    INERTIA,
     Divide,
     Field,
     Invert,
+    Move,
     Plus,
     Program,
     Statement,
@@ -70,9 +71,9 @@ def _update(statement: Statement) -> tuple[str, str, str] | None:
 
 
 def _move_apart(term: Term, updates: dict[str, tuple[str, str, str]]) -> Term:
-    if isinstance(term, CongruentChildren) and not term.update and term.name in updates:
+    if isinstance(term, Move) and term.act == INERTIA and not term.update and term.name in updates:
         whole, *update = updates[term.name]
-        return CongruentChildren(whole, tuple(update))
+        return Move(term.source, INERTIA, whole, tuple(update))
     return rebuild(term, lambda part: _move_apart(part, updates))
 
 

@@ -1,8 +1,8 @@
 """The little language of sweeps: what is computed at link k, in which direction the links are visited.
 
-A term is a block expression at one link. Neighbours are reached only through φ: `FromChildren(x)` is Σ_c φ(k,c)x(c) and
-`FromParent(x)` is φ*(p,k)x(p), the `Congruent…` forms do the same to both sides of a symmetric block. Every field is a
-stack of blocks with rows and columns; a vector has one column.
+A term is a block expression at one link. Neighbours are reached only by a `Move` through φ: `from_children(x)` is
+Σ_c φ(k,c)x(c), `from_parent(x)` is φ*(p,k)x(p). Every field is a stack of blocks with rows and columns; a vector has
+one column.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from typing import TypeGuard
 
 from phistar.operators.interned import ONE, Unique, collect
 from phistar.operators.interned import times as product_of
@@ -37,100 +38,43 @@ class Field(Term):
     name: str
 
 
-@dataclass(frozen=True, eq=False)
-class FromChildren(Term):
-    name: str
+CHILDREN, PARENT, SIBLINGS, FRAMES, BASE, ROOT = ("children", "parent", "siblings", "frames", "base", "root")
+"""Where a link receives something from: its neighbours; frames on it (B_f x_f); the world or all links on it, and only
+those links do."""
+FORCE, MOTION, INERTIA, CARRIED, COMPLIANCE, COPY = ("force", "motion", "inertia", "carried", "compliance", "copy")
+"""How it gets here: φx of forces, φ*x of motions, φXφ* of symmetric X and of others, φ*Xφ, or as it is. Forces go
+inward and motions outward through φ(p,k); the other way through φ(k,p) = φ⁻¹(p,k) (RJ2W eq. 1)."""
 
 
 @dataclass(frozen=True, eq=False)
-class FromParent(Term):
-    name: str
+class Move(Term):
+    """What the link receives of a field, summed where several send; of an inertia X with an update (Y, Z),
+    Σ_c φXφ* − (φY)(φZ)*."""
 
-
-@dataclass(frozen=True, eq=False)
-class CongruentChildren(Term):
-    """Σ_c φ(k,c) X(c) φ*(k,c); with an update (Y, Z), Σ_c φXφ* − (φY)(φZ)*."""
-
+    source: str
+    act: str
     name: str
     update: tuple[str, ...] = ()
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is φx or φ*x."""
+        return (self.source, self.act) in ((CHILDREN, FORCE), (PARENT, MOTION))
 
-@dataclass(frozen=True, eq=False)
-class CarriedChildren(Term):
-    """The same for blocks that need not be symmetric."""
-
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class CongruentParent(Term):
-    """φ*(p,k) X(p) φ(p,k)."""
-
-    name: str
+    @property
+    def is_congruent(self) -> bool:
+        """Whether φ acts on both sides of symmetric X."""
+        return self.act in (INERTIA, COMPLIANCE)
 
 
-# The way back, φ(k,p) = φ⁻¹(p,k): forces go outward, motions inward (RJ2W eq. 1).
-@dataclass(frozen=True, eq=False)
-class BackFromParent(Term):
-    """φ(k,p) x(p)."""
-
-    name: str
+def from_children(name: str) -> Move:
+    """Σ_c φ(k,c) x(c)."""
+    return Move(CHILDREN, FORCE, name)
 
 
-@dataclass(frozen=True, eq=False)
-class BackFromChildren(Term):
-    """Σ_c φ*(c,k) x(c)."""
-
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class BackCongruentParent(Term):
-    """φ(k,p) X(p) φ*(k,p)."""
-
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class FromSiblings(Term):
-    """Σ_s φ(k,s) x(s)."""
-
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class BackFromSiblings(Term):
-    """Σ_s φ*(s,k) x(s)."""
-
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class CongruentSiblings(Term):
-    """Σ_s φ(k,s) X(s) φ*(k,s)."""
-
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class FromRoot(Term):
-    """x on links that hang on the world, zero elsewhere."""
-
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class FromTask(Term):
-    """Σ_f B_f x_f over the frames on this link."""
-
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class FromBase(Term):
-    """φ*(0,k) x on links that hang on the world, zero elsewhere."""
-
-    name: str
+def from_parent(name: str) -> Move:
+    """φ*(p,k) x(p)."""
+    return Move(PARENT, MOTION, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,10 +285,16 @@ def times(left: Term, right: Term) -> Term:
     return Times(left, right)
 
 
+def is_sent(term: Term, *sources: str) -> TypeGuard[Move]:
+    """Whether a neighbour sends it; one of some kinds, where they are named."""
+    return isinstance(term, Move) and term.source in (sources or (CHILDREN, PARENT, SIBLINGS))
+
+
 def _place(item: tuple[Fraction, Term]) -> tuple[bool, int, tuple[object, ...]]:
     """Sort key of a term, for sums as the papers write them: neighbours, fields, products, inputs, then negatives."""
     coefficient, term = item
-    rank = 0 if isinstance(term, _SENT) else _RANKS.get(type(term), 2)
+    sent = 4 if isinstance(term, Move) and term.source in (BASE, ROOT) else 2
+    rank = 0 if is_sent(term) else _RANKS.get(type(term), sent)
     return coefficient < 0, rank, term.place
 
 
@@ -369,9 +319,7 @@ def plus(terms: list[tuple[Fraction, Term]]) -> Term:
     return Plus(tuple(kept))
 
 
-_SENT = (FromChildren, FromParent, CongruentChildren, CarriedChildren, CongruentParent, BackFromParent)
-_SENT += (BackFromChildren, BackCongruentParent, FromSiblings, BackFromSiblings, CongruentSiblings)
-_RANKS = {Field: 1, Call: 3, FromRoot: 4, FromBase: 4}
+_RANKS = {Field: 1, Call: 3}
 ZERO = Plus(())
 
 
@@ -384,8 +332,9 @@ def fields_at_link(term: Term) -> frozenset[str]:
 
 def _implicit_fields(term: Term) -> frozenset[str]:
     """Fields needed without being named: a link's pose (X), to go between its axes and the world's."""
-    at_frames = isinstance(term, Call) and term.function == "bias_acceleration_at_frames"
-    return frozenset({"X"} if at_frames or isinstance(term, FromTask | ToTask) or term is Data("BUB*") else ())
+    called = isinstance(term, Call) and term.function == "bias_acceleration_at_frames"
+    at_frames = called or isinstance(term, ToTask) or is_sent(term, FRAMES) or term is Data("BUB*")
+    return frozenset({"X"} if at_frames else ())
 
 
 @cache

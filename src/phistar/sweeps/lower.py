@@ -6,6 +6,7 @@ is the schedule (`phistar.identities.schedule`) plus the passes listed in `PASSE
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from phistar.identities.graph import apply, blocks, compound, is_by_columns, is_solved_for, origin_of
@@ -43,7 +44,6 @@ from phistar.sweeps.vector_terms import vector_term
 ONE = Fraction(1)
 _FLAT = ("task", "base", "root", "closures", "scalars", *RANKS)
 _NAMES = {"phi": ("f", "α"), "psi": ("z", "λ"), "D": ("ν", "ν"), "phi_b": ("X_b", "Y_b")}
-_SHIFTS = ("E_phi", "B", "E", "E_phi_b", "E_s", "pi_f")
 
 
 def lower(node: Node, matrix: bool = False) -> Program:
@@ -74,12 +74,19 @@ def lower_frame_poses() -> Program:
     return Program((), (*lower_poses().sweeps, placed), (("T", "poses"),), results=(("T", "T"),))
 
 
-_BACK: dict[str, tuple[type[Term], type[Term]]] = {
-    "E_phi_b": (ir.BackFromParent, ir.BackFromChildren),
-    "E_s": (ir.FromSiblings, ir.BackFromSiblings),
-    "pi_f": (ir.ToRoot, ir.FromRoot),
+def _move(source: str, act: str) -> Callable[[str], Term]:
+    return lambda name: ir.Move(source, act, name)
+
+
+_REACHING: dict[str, tuple[Callable[[str], Term], Callable[[str], Term]]] = {
+    "E_phi": (ir.from_children, ir.from_parent),
+    "E_phi_b": (_move(ir.PARENT, ir.FORCE), _move(ir.CHILDREN, ir.MOTION)),
+    "E_s": (_move(ir.SIBLINGS, ir.FORCE), _move(ir.SIBLINGS, ir.MOTION)),
+    "pi_f": (ir.ToRoot, _move(ir.ROOT, ir.COPY)),
+    "B": (_move(ir.FRAMES, ir.FORCE), ir.ToTask),
+    "E": (ir.ToBase, _move(ir.BASE, ir.MOTION)),
 }
-"""Letters of the two-way algebra that reach other links, plain and starred."""
+"""Letters that reach other links, plain and starred."""
 
 
 class Lowering:
@@ -231,7 +238,7 @@ class Lowering:
         if any(self.plan.when[r] != self.plan.when[value] for r in readers):
             return True
         letters = [symbol_of(r.letter) for r in readers if isinstance(r, Apply)]
-        shifts = any(x.name in _SHIFTS or is_row_operator(x) for x in letters)
+        shifts = any(x.name in _REACHING or is_row_operator(x) for x in letters)
         by_columns = any(isinstance(r, Bracketed) and is_by_columns(symbol_of(r.letter)) for r in readers)
         return shifts or by_columns or any(isinstance(r, Solve) for r in readers)
 
@@ -239,22 +246,18 @@ class Lowering:
         """z = φy, ψy (inward) and φ*y, ψ*y (outward); ψ(p,k) = φ(p,k)(I − GH) is never formed. φ_b runs back."""
         symbol, y = symbol_of(value.letter), self.term(value.argument)
         outward = isinstance(value.letter, Adjoint)
-        if symbol.name == "phi":
-            transported = ir.FromParent(name) if outward else ir.FromChildren(name)
-            return [Statement(name, plus([(ONE, transported), (ONE, y)]))]
-        if symbol.name == "phi_b":
-            transported = ir.BackFromChildren(name) if outward else ir.BackFromParent(name)
-            return [Statement(name, plus([(ONE, transported), (ONE, y)]))]
+        if symbol.name in ("phi", "phi_b"):
+            return [Statement(name, plus([(ONE, _REACHING[f"E_{symbol.name}"][outward](name)), (ONE, y)]))]
         gain, axes = Field("G" + self.suffix(symbol.of)), rotors_and_axes(symbol.of)[1]
         h = None if isinstance(axes, Identity) else self.block(axes)
         if outward:
-            u = ir.FromParent(name)
+            u = ir.from_parent(name)
             held = times(Transpose(h), times(Transpose(gain), u)) if h else times(Transpose(gain), u)
             return [Statement(name, plus([(ONE, u), (-ONE, held), (ONE, y)]))]
         carried, z = self.fresh(name + "⁺"), Field(name)
         felt = times(h, z) if h else z
         return [
-            Statement(name, plus([(ONE, ir.FromChildren(carried)), (ONE, y)])),
+            Statement(name, plus([(ONE, ir.from_children(carried)), (ONE, y)])),
             Statement(carried, plus([(ONE, z), (-ONE, times(gain, felt))])),
         ]
 
@@ -309,14 +312,8 @@ class Lowering:
         name = symbol.name
         if letter.domain is not None and letter.domain.over == "scalars":
             return vector_term(symbol, self.block)
-        if name == "E_phi":
-            return ir.FromParent(self.name_of(argument)) if starred else ir.FromChildren(self.name_of(argument))
-        if name in _BACK:
-            return _BACK[name][starred](self.name_of(argument))
-        if name == "B":
-            return ir.ToTask(self.name_of(argument)) if starred else ir.FromTask(self.name_of(argument))
-        if name == "E":
-            return ir.FromBase(self.name_of(argument)) if starred else ir.ToBase(self.name_of(argument))
+        if name in _REACHING:
+            return _REACHING[name][starred](self.name_of(argument))
         if is_row_operator(symbol):
             gathers = letter.codomain is not None and letter.codomain.over in RANKS
             return (regions.Gathered if gathers else regions.Spread)(name, starred, self.name_of(argument))

@@ -22,8 +22,7 @@ from phistar.sweeps.ir import (
     ZERO,
     Data,
     Field,
-    FromChildren,
-    FromParent,
+    Move,
     Plus,
     Program,
     Statement,
@@ -39,8 +38,11 @@ from phistar.sweeps.regions import Column, PairField, PairProgram, Pairs, valida
 INBOARD, OWN, OUTBOARD, APART = "inboard", "own", "outboard", "apart"
 ONE = Fraction(1)
 UNIT = Data("unit")
-_FROM_CHILDREN = {OWN: {OUTBOARD}, OUTBOARD: {OUTBOARD}, INBOARD: {INBOARD, OWN}, APART: {OUTBOARD, APART}}
-_FROM_PARENT = {OWN: {INBOARD}, INBOARD: {INBOARD}, OUTBOARD: {OWN, OUTBOARD, APART}, APART: {APART}}
+_FROM = {
+    ir.CHILDREN: {OWN: {OUTBOARD}, OUTBOARD: {OUTBOARD}, INBOARD: {INBOARD, OWN}, APART: {OUTBOARD, APART}},
+    ir.PARENT: {OWN: {INBOARD}, INBOARD: {INBOARD}, OUTBOARD: {OWN, OUTBOARD, APART}, APART: {APART}},
+}
+_SENT = {INWARD: ir.from_children, OUTWARD: ir.from_parent}
 _HOME = {INWARD: OUTBOARD, OUTWARD: INBOARD}  # where a column is that has been handed on without change
 
 
@@ -123,10 +125,8 @@ class _Split:
                 return self._support(right, known)
             case Plus(terms=terms):
                 return frozenset().union(*(self._support(x, known) for _, x in terms))
-            case FromChildren(name=name) if name in self.wide:
-                return frozenset().union(*(_FROM_CHILDREN[x] for x in known[name]))
-            case FromParent(name=name) if name in self.wide:
-                return frozenset().union(*(_FROM_PARENT[x] for x in known[name]))
+            case Move(source=source, name=name, is_plain=True) if name in self.wide:
+                return frozenset().union(*(_FROM[source][x] for x in known[name]))
         raise StatementError(f"{term!r:.80} is no product over pairs of links and columns.")
 
     def _is_halved(self, name: str) -> bool:
@@ -169,7 +169,7 @@ class _Split:
     def _transport(self, name: str) -> str:
         """The way of a field that is φ or φ* of something its own link alone has; else none."""
         way = self.given.sweeps[self.sweep_of[name]].direction
-        move = FromChildren(name) if way == INWARD else FromParent(name)
+        move = _SENT[way](name)
         terms = self.terms[name].terms if isinstance(self.terms[name], Plus) else ()  # type: ignore[attr-defined]
         others = [x for _, x in terms if x is not move]
         only = all(self._support(x, self.supports) <= {OWN} for x in others)
@@ -219,20 +219,21 @@ class _Split:
                 return _times(left, self.place(right, where, level))
             case Plus(terms=terms):
                 return plus([(c, self.place(x, where, level)) for c, x in terms])
-            case FromChildren(name=name) | FromParent(name=name) if name in self.constant:
+            case Move(source=source, name=name, is_plain=True) if name in self.constant:
                 home = _HOME[self.constant[name]]
-                if (self.constant[name] == INWARD) != isinstance(term, FromChildren):
+                if (self.constant[name] == INWARD) != (source == ir.CHILDREN):
                     raise StatementError(f"{name} goes in and out.")
                 return self.column(name) if where == home else ZERO
-            case FromChildren(name=name) if self.level[name] == level and self.supports[name] <= {OWN, OUTBOARD}:
-                return term if where == OUTBOARD else ZERO
-            case FromParent(name=name) if self.level[name] == level:
+            case Move(ir.CHILDREN, ir.FORCE, name) if self.level[name] == level:
+                if self.supports[name] <= {OWN, OUTBOARD}:
+                    return term if where == OUTBOARD else ZERO
+            case Move(ir.PARENT, ir.MOTION, name) if self.level[name] == level:
                 return term
         raise StatementError(f"{term!r:.80} has columns of several links.")
 
     def own(self, name: str) -> Term:
         """The block of a constant field at its own link."""
-        others = [(c, x) for c, x in self.terms[name].terms if x not in (FromChildren(name), FromParent(name))]  # type: ignore[attr-defined]
+        others = [(c, x) for c, x in self.terms[name].terms if x not in (ir.from_children(name), ir.from_parent(name))]  # type: ignore[attr-defined]
         return self.place(plus(others), OWN, -1)
 
     def column(self, name: str) -> Term:
@@ -297,7 +298,7 @@ class _Split:
                 return _times(left, self.everywhere(right, level, rows))
             case Plus(terms=terms):
                 return plus([(c, self.everywhere(x, level, rows)) for c, x in terms])
-            case FromParent(name=name) if name not in self.constant and self.level[name] == level:
+            case Move(ir.PARENT, ir.MOTION, name) if name not in self.constant and self.level[name] == level:
                 return term
         raise StatementError(f"{term!r:.80} has columns of several links.")
 
@@ -345,8 +346,8 @@ def _times(left: Term, right: Term) -> Term:
     return left if right is UNIT else ir.times(left, right)
 
 
-def _moves(term: Term) -> list[FromChildren | FromParent]:
-    return [x for x in parts_of(term) if isinstance(x, FromChildren | FromParent)]
+def _moves(term: Term) -> list[Move]:
+    return [x for x in parts_of(term) if isinstance(x, Move) and x.is_plain]
 
 
 def _with_moves_together(program: Program) -> Program:
@@ -355,16 +356,16 @@ def _with_moves_together(program: Program) -> Program:
 
 
 def _move_together(sweep: Sweep) -> Sweep:
-    move = FromChildren if sweep.direction == INWARD else FromParent
+    move = _SENT[sweep.direction]
     terms = {s.target: s.term for s in sweep.statements}
     sums: dict[str, Term] = {}
     for name, term in terms.items():
         parts = term.terms if isinstance(term, Plus) else ()
-        sent = [x.name for c, x in parts if c == 1 and isinstance(x, move) and x.name in terms]
+        sent = {x: x.name for c, x in parts if c == 1 and isinstance(x, Move) and x is move(x.name) and x.name in terms}
         if len(sent) > 1:
-            both = " + ".join(sent)
-            others = [(c, x) for c, x in parts if c != 1 or not isinstance(x, move) or x.name not in sent]
+            both = " + ".join(sent.values())
+            others = [(c, x) for c, x in parts if c != 1 or x not in sent]
             terms[name] = plus([(ONE, move(both)), *others])
-            sums[both] = plus([(ONE, terms[x] if x == name else Field(x)) for x in sent])
+            sums[both] = plus([(ONE, terms[x] if x == name else Field(x)) for x in sent.values()])
     made = [replace(s, term=terms[s.target]) for s in sweep.statements]
     return Sweep(sweep.direction, (*made, *(Statement(name, term) for name, term in sums.items())))

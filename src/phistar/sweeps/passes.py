@@ -10,22 +10,15 @@ from fractions import Fraction
 from typing import Any
 
 from phistar.sweeps.ir import (
+    CHILDREN,
+    FORCE,
     INWARD,
     OUTWARD,
-    BackCongruentParent,
-    BackFromChildren,
-    BackFromParent,
-    BackFromSiblings,
+    PARENT,
     Call,
-    CarriedChildren,
-    CongruentChildren,
-    CongruentParent,
-    CongruentSiblings,
     Data,
     Field,
-    FromChildren,
-    FromParent,
-    FromSiblings,
+    Move,
     Plus,
     Program,
     Statement,
@@ -34,6 +27,7 @@ from phistar.sweeps.ir import (
     Transpose,
     fields_anywhere,
     fields_at_link,
+    is_sent,
     plus,
     rebuild,
     subterms,
@@ -60,12 +54,11 @@ def validate(program: Program) -> Program:
 
 def _check_direction(term: Term, sweep: Sweep, made: set[str]) -> None:
     """A field made in the same sweep may be read only where it is already known."""
-    if isinstance(term, FromChildren | CongruentChildren | CarriedChildren | BackFromChildren) and term.name in made:
-        assert sweep.direction == INWARD, f"{term.name} of the children is not known in an outward sweep"
-    if isinstance(term, FromParent | CongruentParent | BackFromParent | BackCongruentParent) and term.name in made:
-        assert sweep.direction == OUTWARD, f"{term.name} of the parent is not known in an inward sweep"
-    if isinstance(term, FromSiblings | BackFromSiblings | CongruentSiblings):
-        assert term.name not in made, f"{term.name} of the siblings is not known in the sweep that makes it"
+    if is_sent(term) and term.name in made:
+        known = {CHILDREN: INWARD, PARENT: OUTWARD}.get(term.source)
+        assert sweep.direction == known, (
+            f"{term.name} of the {term.source} is not known in an {sweep.direction} sweep that makes it"
+        )
     if isinstance(term, Call):
         assert term.function in PRIMITIVES, f"{term.function} is not in the table of primitives"
     for part in subterms(term):
@@ -85,17 +78,18 @@ def merge_transports(program: Program) -> Program:
 def _merge_transports_in(sweep: Sweep) -> Sweep:
     if sweep.direction == "flat":
         return sweep
-    moved = FromChildren if sweep.direction == INWARD else BackFromParent
+    source = CHILDREN if sweep.direction == INWARD else PARENT
+    is_moved = lambda term: is_sent(term, source) and term.act == FORCE  # noqa: E731
     statements = {s.target: s.term for s in sweep.statements}
     for target, term in list(statements.items()):
-        carried = [(c, x) for c, x in _terms(term) if isinstance(x, moved)]
+        carried = [(c, x) for c, x in _terms(term) if is_moved(x)]
         if len(carried) < 2:
             continue
-        rest = [(c, x) for c, x in _terms(term) if not isinstance(x, moved)]
+        rest = [(c, x) for c, x in _terms(term) if not is_moved(x)]
         keeper = _keeper(target, carried, statements)
         parts = [(c, Field(target) if x.name == target else _inline(x.name, keeper, statements)) for c, x in carried]
         statements[keeper] = plus(parts)
-        statements[target] = plus([(ONE, moved(keeper)), *rest])
+        statements[target] = plus([(ONE, Move(source, FORCE, keeper)), *rest])
     symmetric = {s.target for s in sweep.statements if s.symmetric}
     new = tuple(Statement(name, term, name in symmetric) for name, term in statements.items())
     return Sweep(sweep.direction, new)
@@ -176,7 +170,7 @@ def _proper(term: Term) -> list[Term]:
         if not plain and part is not term:
             found.append(part)
         stack.extend(subterms(part))
-    if isinstance(term, FromChildren) or not subterms(term):
+    if not subterms(term):
         found.append(term)
     return [x for x in found if not isinstance(x, Field | Data)]
 

@@ -126,45 +126,35 @@ class _Chain(Domain):
 
     def move(self, term: Term, k: int) -> Block:
         match term:
-            case ir.FromChildren(name=name):
-                below = self.get(name, k + 1) if k + 1 < self.n else None
-                return None if below is None else self.tally.inward(below)
-            case ir.CongruentChildren(name=name):
-                below = self.get(name, k + 1) if k + 1 < self.n else None
-                return None if below is None else self.tally.congruent(below)
-            case ir.CarriedChildren(name=name):
-                below = self.get(name, k + 1) if k + 1 < self.n else None
-                return (
-                    None
-                    if below is None
-                    else transpose_pattern(self.tally.inward(transpose_pattern(self.tally.inward(below))))
-                )
-            case ir.FromParent(name=name):
-                above = self.get(name, k - 1) if k > 0 else None
-                return None if above is None else self.tally.outward(above)
-            case ir.CongruentParent(name=name):
-                above = self.get(name, k - 1) if k > 0 else None
-                return None if above is None else self.tally.congruent(above)
-            case ir.FromBase(name=name):
-                return self.tally.outward(self.fields[name]) if k == 0 else None
-            case ir.FromTask(name=name):
-                return self.tally.inward(self.fields[name]) if k == self.n - 1 else None
-            case ir.FromRoot(name=name):
-                return self.fields[name] if k == 0 else None
+            case ir.Move():
+                x = self.sent(term, k)
+                return None if x is None else self.carried(term.act, x)
             case ir.Combined(left=left, right=right):
                 return self.tally.times(self.fields[left][k], self.fields[right])
             case regions.Spread(operator=operator, transposed=is_adjoint, name=name):
                 return self.tally.times(_rows(operator, is_adjoint), self.fields[name])
-            case ir.BackFromParent(name=name) | ir.BackCongruentParent(name=name):
-                above = self.get(name, k - 1) if k > 0 else None
-                move = self.tally.inward if isinstance(term, ir.BackFromParent) else self.tally.congruent
-                return None if above is None else move(above)
-            case ir.BackFromChildren(name=name):
-                below = self.get(name, k + 1) if k + 1 < self.n else None
-                return None if below is None else self.tally.outward(below)
-            case ir.FromSiblings() | ir.BackFromSiblings() | ir.CongruentSiblings():
-                return None  # a chain has none
         return self.flat(term)
+
+    def sent(self, term: ir.Move, k: int) -> Block:
+        """What is carried to link k of a chain, whose first link hangs on the world and whose last one has the frames;
+        None where there is none."""
+        at = {ir.CHILDREN: k + 1, ir.PARENT: k - 1, ir.SIBLINGS: -1}.get(term.source)
+        if at is not None:
+            return self.get(term.name, at) if 0 <= at < self.n else None
+        return self.fields[term.name] if k == (self.n - 1 if term.source == ir.FRAMES else 0) else None
+
+    def carried(self, act: str, x: Pattern) -> Block:
+        """A block in the axes of the next link."""
+        match act:
+            case ir.FORCE:
+                return self.tally.inward(x)
+            case ir.MOTION:
+                return self.tally.outward(x)
+            case ir.CARRIED:
+                return transpose_pattern(self.tally.inward(transpose_pattern(self.tally.inward(x))))
+            case ir.COPY:
+                return x
+        return self.tally.congruent(x)
 
     def flat(self, term: Term) -> Block:
         match term:

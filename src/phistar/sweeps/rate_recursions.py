@@ -12,11 +12,14 @@ from fractions import Fraction
 
 from phistar.operators.nodes import Symbol
 from phistar.sweeps.ir import (
+    CHILDREN,
+    COMPLIANCE,
+    INERTIA,
+    PARENT,
     Call,
-    CongruentChildren,
-    CongruentParent,
     Data,
     Field,
+    Move,
     Statement,
     Term,
     Transpose,
@@ -70,7 +73,7 @@ def riccati_rate(suffix: str, blocks: Blocks, along: Direction) -> list[Statemen
     half = plus([(ONE, times(Field(g_dot), Transpose(spun))), (HALF, _congruent(Field(g), Field(d_dot)))])
     kept = [(ONE, Field(p_dot)), (-ONE, Field(lost)), (-ONE, Transpose(Field(lost))), (ONE, along.turning(p_plus))]
     return [
-        Statement(p_dot, CongruentChildren(carried), True),
+        Statement(p_dot, Move(CHILDREN, INERTIA, carried), True),
         Statement(u_dot, plus([(ONE, times(Field(p_dot), Transpose(H))), (ONE, times(Field(p), along.axes))])),
         Statement(d_dot, plus([(ONE, times(H, Field(u_dot))), (ONE, times(Transpose(along.axes), Field(u)))]), True),
         Statement(g_dot, times(plus([(ONE, Field(u_dot)), (-ONE, times(Field(g), Field(d_dot)))]), Field(d_inv))),
@@ -90,7 +93,7 @@ def omega_rate(suffix: str, blocks: Blocks, along: Direction) -> list[Statement]
     lost = (-ONE, times(d_inv, times(d_dot, d_inv)))
     axes = plus([(ONE, times(core, H)), (-ONE, Transpose(w))])
     own = plus([(HALF, times(plus([*core_dot, lost]), H)), (-ONE, Transpose(Field(w_dot)))])
-    moved = [(ONE, CongruentParent(result)), (-ONE, Field(turned)), (-ONE, Transpose(Field(turned)))]
+    moved = [(ONE, Move(PARENT, COMPLIANCE, result)), (-ONE, Field(turned)), (-ONE, Transpose(Field(turned)))]
     return [
         Statement(turned, times(along.turn, carried)),
         Statement(carried_dot, plus(moved), True),
@@ -104,7 +107,7 @@ def composite_rate(suffix: str, blocks: Blocks, along: Direction) -> list[Statem
     """R87 eq. 29 differentiated: ∂r = Σ φ(∂r + [H*w]×r + r[H*w]×*)φ*."""
     result, carried = ("ṙ" + along.mark, "ṙ⁺" + along.mark)
     return [
-        Statement(result, CongruentChildren(carried), True),
+        Statement(result, Move(CHILDREN, INERTIA, carried), True),
         Statement(carried, plus([(ONE, Field(result)), (ONE, along.turning("r"))]), True),
     ]
 
@@ -113,9 +116,9 @@ def gramian_rate(suffix: str, blocks: Blocks, along: Direction) -> list[Statemen
     """∂Γ = φ*∂Γφ + Z + Z*, Z = ∂H*H − Nφ*Γφ."""
     above, part, result = (name + along.mark for name in ("Γ⁺", "Ż_Γ", "Γ̇"))
     own = [(ONE, times(along.axes, H)), (-ONE, times(along.turn, Field(above)))]
-    total = [(ONE, CongruentParent(result)), (ONE, Field(part)), (ONE, Transpose(Field(part)))]
+    total = [(ONE, Move(PARENT, COMPLIANCE, result)), (ONE, Field(part)), (ONE, Transpose(Field(part)))]
     return [
-        Statement(above, CongruentParent("Γ"), True),
+        Statement(above, Move(PARENT, COMPLIANCE, "Γ"), True),
         Statement(part, plus(own)),
         Statement(result, plus(total), True),
     ]

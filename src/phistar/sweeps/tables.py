@@ -20,7 +20,7 @@ from phistar.identities.polynomial import Word, expand, is_memoryless
 from phistar.operators.nodes import Node, Product, Sum, adjoint, product, scale_by, summation
 from phistar.operators.show import text
 from phistar.operators.symbols import PHI, Symbols
-from phistar.sweeps.ir import FromChildren, FromParent, Plus, Program, Sweep, Table, Term, Times, rebuild
+from phistar.sweeps.ir import Move, Plus, Program, Sweep, Table, Term, Times, rebuild
 from phistar.sweeps.lower import Lowering
 from phistar.sweeps.passes import PASSES, validate
 
@@ -143,10 +143,10 @@ def near_coefficients(program: Program) -> Program:
 
 
 def _sum_sent(sweep: Sweep) -> Sweep:
-    sent = {s.target for s in sweep.statements if isinstance(s.term, FromParent | FromChildren)}
+    sent = {s.target for s in sweep.statements if isinstance(s.term, Move) and s.term.is_plain}
 
     def comes_last(item: tuple[Fraction, Term]) -> bool:
-        return isinstance(item[1], FromParent | FromChildren) or getattr(item[1], "name", "") in sent
+        return (isinstance(item[1], Move) and item[1].is_plain) or getattr(item[1], "name", "") in sent
 
     def near(term: Term) -> Term:
         match term:

@@ -165,11 +165,11 @@ class ChainRecorder(Domain):
     def move(self, term: Term, at: str) -> Any:
         whole = self.widths.whole
         match term:
-            case ir.CongruentChildren(name=name, update=()):
+            case ir.Move(ir.CHILDREN, ir.INERTIA, name, ()):
                 return Moved(name, (whole, whole), True)
-            case ir.FromParent(name=name):
+            case ir.Move(ir.PARENT, ir.MOTION, name):
                 return Moved(name, (whole, 1), False)
-            case ir.FromBase(name=name):
+            case ir.Move(source=ir.BASE, name=name):
                 return Given(name, (whole, 1))
         raise refusal(type(term).__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.links.two_velocities import TwoMotions
 from phistar.errors import StatementError
 from phistar.spatial import transposed
+from phistar.sweeps import ir
 
 Block = Any  # an array (…, rows, columns), a pose, or None
-Act = Literal["force", "motion", "congruent"]
 OF_BLOCKS = ("diagonal", "root", "without")  # memoryless functions of blocks of any size
 
 
@@ -145,42 +145,32 @@ class Mechanism(ABC):
         """Let ℰφ(p,k) be a block that is known."""
         self._crossings[k] = block
 
-    def inward(self, k: int, x: np.ndarray) -> np.ndarray:
-        """φx: a force at the link seen at its parent."""
-        return np.matmul(self._across(k), x)
-
-    def outward(self, k: int, x: np.ndarray) -> np.ndarray:
-        """φ*x: a motion of the parent seen at the link."""
-        return np.matmul(transposed(self._across(k)), x)
-
-    def to_base(self, k: int, x: np.ndarray) -> np.ndarray:
-        """Ex: a force at a link on the world seen there."""
-        return self.inward(k, x)
-
-    def from_base(self, k: int, x: np.ndarray) -> np.ndarray:
-        """E*x: a motion of the world seen at a link on it."""
-        return self.outward(k, x)
-
-    def congruent_inward(self, k: int, x: np.ndarray) -> np.ndarray:
-        """φXφ* for symmetric X."""
-        return self.carried_inward(k, x)
-
-    def carried_inward(self, k: int, x: np.ndarray) -> np.ndarray:
-        """φXφ* for any X."""
-        return np.matmul(self.inward(k, x), transposed(self._across(k)))
-
-    def congruent_outward(self, k: int, x: np.ndarray) -> np.ndarray:
-        """φ*Xφ for symmetric X."""
-        return np.matmul(self.outward(k, x), self._across(k))
-
-    def shift(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
-        """φx of forces, φ*x of motions or φXφ* between the link and its parent; `back`: with φ⁻¹ in place of φ."""
+    def carry(self, act: str, k: int, x: np.ndarray, outward: bool = False) -> np.ndarray:
+        """What is at link k, seen at its parent; `outward`, what is at the parent, seen at link k. Acts are those of
+        programs (`Move`)."""
+        match act, outward:
+            case (ir.FORCE, False):
+                return np.matmul(self._across(k), x)
+            case (ir.MOTION, True):
+                return np.matmul(transposed(self._across(k)), x)
+            case (ir.INERTIA | ir.CARRIED, False):
+                return np.matmul(self.carry(ir.FORCE, k, x), transposed(self._across(k)))
+            case (ir.COMPLIANCE, True):
+                return np.matmul(self.carry(ir.MOTION, k, x, True), self._across(k))
         raise StatementError(
             f"Two-way forms go back over φ, but between links {self.width(k)} and {self._carrier_width(k)} wide ℰφ has "
             "no inverse: a motion of the link does not tell how a body that bends, or a compound link, moves inside. "
             "Take the one-way form (ps.mass_matrix, ps.inverse_dynamics, ps.freeflying.generalized_jacobian and the "
             "like hold), or model.rerooted(base) for another base that rigid bodies lead to."
         )
+
+    def to_base(self, k: int, x: np.ndarray) -> np.ndarray:
+        """Ex: a force at a link on the world seen there."""
+        return self.carry(ir.FORCE, k, x)
+
+    def from_base(self, k: int, x: np.ndarray) -> np.ndarray:
+        """E*x: a motion of the world seen at a link on it."""
+        return self.carry(ir.MOTION, k, x, True)
 
     # Where links and task frames are
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links import values as link
+from phistar.sweeps.ir import CARRIED, COMPLIANCE, FORCE, INERTIA, MOTION
 
 Move = tuple[np.ndarray, np.ndarray]  # rotation (3, 3) and offset (3,): a frame in the one before it
 
@@ -26,51 +27,19 @@ def screw(axis: int, cosine: Any, sine: Any, along: Any) -> Move:
     return rotation, offset
 
 
-def inward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
-    """φx through the moves from the parent out to the child."""
-    for rotation, offset in reversed(moves):
-        x = link.inward(rotation, offset, x)
-    return x
+_ACTS = {FORCE: link.inward, MOTION: link.outward, INERTIA: link.congruent_inward, COMPLIANCE: link.congruent_outward}
 
 
-def outward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
-    """φ*x."""
-    for rotation, offset in moves:
-        x = link.outward(rotation, offset, x)
-    return x
-
-
-def back_outward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
-    """φ⁻¹x: a force at the parent, seen at the child."""
-    for rotation, offset in moves:
-        x = link.inward(*link.reversed_step(rotation, offset), x)
-    return x
-
-
-def congruent_back_outward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
-    """φ⁻¹Xφ⁻* for symmetric X."""
-    for rotation, offset in moves:
-        x = link.congruent_inward(*link.reversed_step(rotation, offset), x)
-    return link.mirror_upper(x)
-
-
-def congruent_inward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
-    """φXφ* for symmetric X."""
-    for rotation, offset in reversed(moves):
-        x = link.congruent_inward(rotation, offset, x)
-    return link.mirror_upper(x)
-
-
-def carried_inward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
-    """φXφ* for any X."""
-    return np.swapaxes(inward(moves, np.swapaxes(inward(moves, x), -1, -2)), -1, -2)
-
-
-def congruent_outward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
-    """φ*Xφ for symmetric X."""
-    for rotation, offset in moves:
-        x = link.congruent_outward(rotation, offset, x)
-    return link.mirror_upper(x)
+def carry(act: str, moves: tuple[Move, ...], x: np.ndarray, outward: bool) -> np.ndarray:
+    """What is at the child, seen at the parent that the moves start from; `outward`, the way back. Forces going outward
+    and motions going inward take each move's inverse."""
+    if act == CARRIED:
+        half = np.swapaxes(carry(FORCE, moves, x, outward), -1, -2)
+        return np.swapaxes(carry(FORCE, moves, half, outward), -1, -2)
+    along = (act in (MOTION, COMPLIANCE)) == outward
+    for step in moves if outward else reversed(moves):
+        x = _ACTS[act](*(step if along else link.reversed_step(*step)), x)
+    return link.mirror_upper(x) if act in (INERTIA, COMPLIANCE) else x
 
 
 def end_frame(moves: tuple[Move, ...], rotation: np.ndarray, origin: np.ndarray) -> Move:

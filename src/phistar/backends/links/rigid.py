@@ -12,12 +12,11 @@ from phistar.backends.links import moves
 from phistar.backends.links import values as link
 from phistar.backends.links.formulas import FORMULAS, carry_acceleration, inertial_force
 from phistar.backends.links.link_sizes import PARAMETERS
-from phistar.backends.links.mechanism import Act, Block, Mechanism
+from phistar.backends.links.mechanism import Block, Mechanism
 from phistar.backends.links.two_velocities import TwoMotions, reference_acceleration, reference_force
 from phistar.backends.links.values import Links
 from phistar.spatial import cross, force_transform
-
-_ACTS = {"force": link.inward, "motion": link.outward, "congruent": link.congruent_inward}
+from phistar.sweeps.ir import COMPLIANCE, INERTIA
 
 
 class SixWide(Mechanism):
@@ -80,20 +79,11 @@ class SixWide(Mechanism):
 
     # φ acting
 
-    def inward(self, k: int, x: np.ndarray) -> np.ndarray:
-        return x if self.plain.still else moves.inward(self.plain.way(k), x)
-
-    def outward(self, k: int, x: np.ndarray) -> np.ndarray:
-        return x if self.plain.still else moves.outward(self.plain.way(k), x)
-
-    def congruent_inward(self, k: int, x: np.ndarray) -> np.ndarray:
-        return x if self.plain.still else moves.congruent_inward(self.plain.path(k), x)
-
-    def carried_inward(self, k: int, x: np.ndarray) -> np.ndarray:
-        return x if self.plain.still else moves.carried_inward(self.plain.way(k), x)
-
-    def congruent_outward(self, k: int, x: np.ndarray) -> np.ndarray:
-        return x if self.plain.still else moves.congruent_outward(self.plain.path(k), x)
+    def carry(self, act: str, k: int, x: np.ndarray, outward: bool = False) -> np.ndarray:
+        if self.plain.still:
+            return x
+        path = self.plain.path(k) if act in (INERTIA, COMPLIANCE) else self.plain.way(k)
+        return moves.carry(act, path, x, outward)
 
     # Task frames
 
@@ -141,10 +131,6 @@ class RigidLinks(SixWide):
 
     def from_base(self, k: int, x: np.ndarray) -> np.ndarray:
         return link.outward(self.plain.rotation[k], self.plain.offset[k], x)
-
-    def shift(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
-        step = self.plain.rotation[k], self.plain.offset[k]
-        return _ACTS[act](*(link.reversed_step(*step) if back else step), x)
 
     def pose(self, k: int, above: Any) -> tuple[np.ndarray, np.ndarray]:
         rotation, offset = self.plain.rotation[k], self.plain.offset[k]

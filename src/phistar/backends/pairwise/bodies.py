@@ -13,7 +13,7 @@ from phistar.backends.pairwise.walk import GROUP
 from phistar.backends.traces.order import chain_sums
 from phistar.backends.traces.solve import Block, BlockDomain
 from phistar.backends.traces.trace import ADD, CONST, INPUT, MUL, NEG, SUB, Tape, Trace, finish
-from phistar.sweeps.ir import FromChildren, FromParent, Statement, Sweep, Term, Times
+from phistar.sweeps.ir import Move, Statement, Sweep, Term, Times
 from phistar.sweeps.regions import Column
 
 BLOCK, COLUMN, MAIL, TABLE = "block", "column", "mail", "table"
@@ -66,7 +66,7 @@ class _Columns(BlockDomain):
         match term:
             case Column(name=name):
                 return self.array(COLUMN, name, self.blocks.columns[name])
-            case FromChildren(name=name) | FromParent(name=name):
+            case Move(name=name, is_plain=True):
                 return self.array(MAIL, name, np.ones((6, 1), dtype=bool))
         raise NotImplementedError(term)
 

@@ -21,11 +21,10 @@ from phistar.backends.rolled.steps import Kind, StepLink, StepTracer, symbolic_l
 from phistar.backends.traces.solve import Block
 from phistar.sweeps import ir
 from phistar.sweeps.evaluate import evaluate_sweep
-from phistar.sweeps.ir import ONE, OUTWARD, CongruentChildren, Data, Plus, Program, Sweep
+from phistar.sweeps.ir import ONE, OUTWARD, Data, Plus, Program, Sweep
 
 UPPER = np.triu_indices(6)
 PLACE, SUBSPACE, MASS = "frame", "H* of the link", "M of the link"
-_SENT = ir.FromChildren | ir.CongruentChildren | ir.CarriedChildren
 
 
 def stages(program: Program, kinds: list[Kind], alone: bool, armature: bool) -> tuple[list[Stage], list[CommonTracer]]:
@@ -43,7 +42,7 @@ def rigid_fields(program: Program) -> frozenset[str]:
     found = set()
     for statement in (s for sweep in program.sweeps for s in sweep.statements):
         terms = statement.term.terms if isinstance(statement.term, Plus) else ((ONE, statement.term),)
-        if all(c == 1 and part in (Data("M"), CongruentChildren(statement.target)) for c, part in terms):
+        if all(c == 1 and part in (Data("M"), ir.Move(ir.CHILDREN, ir.INERTIA, statement.target)) for c, part in terms):
             found.add(statement.target)
     return frozenset(found)
 
@@ -93,30 +92,30 @@ class CommonTracer(StepTracer):
         result: list[tuple[Place, Any]] = []
         if self.kind.is_root:
             return result
-        terms = dict.fromkeys(x for s in sweep.statements for x in parts(s.term) if isinstance(x, _SENT))
+        terms = dict.fromkeys(x for s in sweep.statements for x in parts(s.term) if ir.is_sent(x, ir.CHILDREN))
         for term in terms:
-            block = self.pack(term, self.field(term.name))  # type: ignore[attr-defined]
+            block = self.pack(term, self.field(term.name))
             result += [(("siblings", accumulator(term), i), x) for i, x in enumerate(block.reshape(-1))]
         return result
 
     def pack(self, term: ir.Term, block: Block) -> np.ndarray:
         """Block as sent to parents: ten parameters of a composite M, a triangle of P⁺, the nonzero half of a 𝓑."""
         match term:
-            case ir.CongruentChildren(name=name) if name in self.rigid:
+            case ir.Move(ir.CHILDREN, ir.INERTIA, name) if name in self.rigid:
                 lever = [block[2, 4], block[0, 5], block[1, 3]]
                 tensor = [block[i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))]
                 return np.array([block[3, 3], *lever, *tensor], dtype=object)
-            case ir.CongruentChildren():
+            case ir.Move(act=ir.INERTIA):
                 return block[UPPER]
-            case ir.CarriedChildren():
+            case ir.Move(act=ir.CARRIED):
                 return block[:, :3]
         return np.zeros((6, 1)) if block is None else block
 
     def move(self, term: ir.Term, at: int) -> Block:
         match term:
-            case ir.CongruentChildren(name=name) if name in self.rigid:
+            case ir.Move(ir.CHILDREN, ir.INERTIA, name) if name in self.rigid:
                 return inertia_matrix(self.record.array("children", accumulator(term), (10,)))
-            case ir.CarriedChildren():
+            case ir.Move(act=ir.CARRIED):
                 half = self.record.array("children", accumulator(term), (6, 3))
                 return np.concatenate([half, np.zeros((6, 3))], axis=1)
         return super().move(term, at)

@@ -16,9 +16,8 @@ from phistar.sweeps.ir import (
     Call,
     Data,
     Field,
-    FromChildren,
-    FromParent,
     Invert,
+    Move,
     Plus,
     Program,
     Statement,
@@ -26,6 +25,7 @@ from phistar.sweeps.ir import (
     Times,
     Transpose,
     fields_anywhere,
+    from_parent,
     plus,
     rebuild,
     times,
@@ -88,7 +88,7 @@ def _riccati_equations(terms: Terms) -> Iterator[Riccati]:
 def _bias_of(terms: Terms, z: str, of: Riccati) -> Bias | None:
     """The bias in z, where only z⁺ and y come to know of it."""
     biased = [(c, part.right) for c, part in _parts(terms[z]) if isinstance(part, Times) and part.left is of.p]
-    sent = [part.name for _, part in _parts(terms[z]) if isinstance(part, FromChildren)]
+    sent = [part.name for _, part in _parts(terms[z]) if isinstance(part, Move) and part.is_plain]
     if len(biased) != 1 or len(sent) != 1 or abs(biased[0][0]) != 1 or _readers(terms, sent[0]) != {z}:
         return None
     (sign, x), (z_plus,) = biased[0], sent
@@ -108,7 +108,7 @@ def _bias_of(terms: Terms, z: str, of: Riccati) -> Bias | None:
 def _with_result(terms: Terms, bias: Bias, rate: str) -> Bias | None:
     for y in _readers(terms, rate):
         carried = _factor(plus([(ONE, Field(rate)), (-ONE, terms[y])]), Transpose(bias.of.g))
-        if isinstance(carried, Field) and isinstance(terms.get(carried.name), FromParent):
+        if isinstance(carried, Field) and isinstance(sent := terms.get(carried.name), Move) and sent.is_plain:
             return replace(bias, y=y, carried=carried.name) if len(_readers(terms, rate)) == 1 else None
     return None
 
@@ -150,7 +150,7 @@ def _along_the_way(program: Program, bias: Bias) -> Program:
 def _is_private(program: Program, terms: Terms, bias: Bias) -> bool:
     """Whether λ, which is to be without ρ, makes nothing but y: no frame's acceleration, no result."""
     carried = terms[bias.carried]
-    assert isinstance(carried, FromParent)
+    assert isinstance(carried, Move)
     accelerations = {bias.carried, KAPPA.name, carried.name}
     known = set().union(*(_readers(terms, name) for name in accelerations))
     return known <= accelerations | {bias.y} and not accelerations & {name for name, _ in program.outputs}
@@ -162,7 +162,7 @@ def _split(program: Program, bias: Bias, name: str, call: Call) -> Program:
             return plus([(ONE, term), (bias.sign, times(MASS, RHO))])
         return Call(WITHOUT_WAY, call.arguments) if target == name else term
 
-    along = plus([(ONE, FromParent(RHO.name)), (ONE, Call(WAY, call.arguments))])
+    along = plus([(ONE, from_parent(RHO.name)), (ONE, Call(WAY, call.arguments))])
     return _change_terms(program, change, name, Statement(RHO.name, along))
 
 

@@ -210,11 +210,10 @@ class _Machine(BlockDomain):
                         ir.Times(left=ir.Data(name="M"), right=ir.Field()),
                     ):
                         found.setdefault(first, second)
-                    case ir.Call(function="bias_acceleration", arguments=(ir.Field(), _)), ir.FromParent(name=name):
-                        if self.above(name, k) is not None:
+                    case ir.Call(function=function, arguments=(ir.Field(), _)), ir.Move(ir.PARENT, ir.MOTION, name):
+                        carried = function == "bias_acceleration" and self.above(name, k) is not None
+                        if carried or function == WAY:
                             found.setdefault(first, second)
-                    case ir.Call(function=function, arguments=(ir.Field(), _)), ir.FromParent() if function == WAY:
-                        found.setdefault(first, second)
         return list(found.items())
 
     def together(self, call: ir.Call, other: Any, k: int) -> Block:
@@ -234,70 +233,46 @@ class _Machine(BlockDomain):
     def move(self, term: Term, k: int) -> Block:
         name = getattr(term, "name", "")
         match term:
-            case ir.FromChildren():
-                return self.gather(self.links.inward, name, k)
-            case ir.CongruentChildren(update=update):
-                moved = self.gather(self.links.congruent_inward, name, k)
-                return moved if not update else block_total([(1.0, moved), (-1.0, self.updates(update, k))])
-            case ir.CarriedChildren():
-                return self.gather(self.links.carried_inward, name, k)
-            case ir.FromParent():
-                return self.over(self.links.outward, k, self.above(name, k))
-            case ir.CongruentParent():
-                return self.over(self.links.congruent_outward, k, self.above(name, k))
-            case ir.FromBase():
+            case ir.Move(source=ir.BASE):
                 return self.links.from_base(k, self.fields[name]) if self.parents[k] < 0 else None
+            case ir.Move(source=ir.ROOT):
+                at = 6 * self.roots.index(k) if self.parents[k] < 0 else 0
+                return self.fields[name][..., at : at + 6, :] if self.parents[k] < 0 else None
+            case ir.Move(source=ir.FRAMES):
+                given = [(f, self.fields[name][..., 6 * i : 6 * i + 6, :]) for i, f in self.frames_on(k)]
+                return block_total([(1.0, self.links.from_frame(f, self.fields["X"][k], x)) for f, x in given])
+            case ir.Move():
+                return self.sent(term, k)
             case ir.Combined(left=left, right=right):
                 return block_times(self.fields[left][k], self.fields[right])
             case regions.Spread(operator=operator, transposed=transposed):
                 return np.matmul(self.rows_of(operator, transposed, k), self.fields[name])
-            case ir.FromRoot() if self.parents[k] < 0:
-                at = 6 * self.roots.index(k)
-                return self.fields[name][..., at : at + 6, :]
-            case ir.FromRoot():
-                return None
-            case ir.FromTask():
-                given = [(f, self.fields[name][..., 6 * i : 6 * i + 6, :]) for i, f in self.frames_on(k)]
-                return block_total([(1.0, self.links.from_frame(f, self.fields["X"][k], x)) for f, x in given])
-        return self.back(term, name, k)
+        return self.flat(term, name)
 
-    @staticmethod
-    def over(move: Any, k: int, x: Block) -> Block:
-        return None if x is None else move(k, x)
+    def sent(self, term: ir.Move, k: int) -> Block:
+        """What neighbours send; siblings to the parent first, which hands it on."""
+        if term.source == ir.PARENT:
+            return self.carry(term.act, k, self.above(term.name, k), True)
+        if term.source == ir.SIBLINGS:
+            others = [c for c in self.children[self.parents[k]] if c != k] if self.parents[k] >= 0 else []
+            return self.carry(term.act, k, self.gather(term.act, term.name, others), True)
+        moved = self.gather(term.act, term.name, self.children[k])
+        return block_total([(1.0, moved), (-1.0, self.updates(term.update, k))]) if term.update else moved
 
-    def gather(self, move: Any, name: str, k: int) -> Block:
-        """Σ over the children of what each sends."""
-        return block_total([(1.0, self.over(move, c, self.fields[name][c])) for c in self.children[k]])
+    def carry(self, act: str, k: int, x: Block, outward: bool = False) -> Block:
+        return None if x is None else self.links.carry(act, k, x, outward)
+
+    def gather(self, act: str, name: str, links: Iterable[int]) -> Block:
+        """Σ of what links send to their parent."""
+        return block_total([(1.0, self.carry(act, c, self.fields[name][c])) for c in links])
 
     def updates(self, names: tuple[str, ...], k: int) -> Block:
         """Σ (φY)(φZ)* over the children."""
         found = []
         for c in self.children[k]:
-            left, right = (self.over(self.links.inward, c, self.fields[name][c]) for name in names)
+            left, right = (self.carry(ir.FORCE, c, self.fields[name][c]) for name in names)
             found.append((1.0, block_times(left, transpose_block(right))))
         return block_total(found)
-
-    def back(self, term: Term, name: str, k: int) -> Block:
-        """φ(k,p) = φ⁻¹(p,k), and sums over the siblings, each seen at the parent first."""
-        seen, parent = self.links.shift, self.parents[k] if k >= 0 else -1
-
-        def total(act: Any, links: Iterable[int], back: bool) -> Block:
-            known = [(c, self.fields[name][c]) for c in links]
-            return block_total([(1.0, seen(act, c, x, back)) for c, x in known if x is not None])
-
-        match term:
-            case ir.BackFromChildren():
-                return total("motion", self.children[k], True)
-            case ir.BackFromParent() | ir.BackCongruentParent():
-                act, above = "force" if isinstance(term, ir.BackFromParent) else "congruent", self.above(name, k)
-                return None if above is None else seen(act, k, above, True)
-            case ir.FromSiblings() | ir.CongruentSiblings() | ir.BackFromSiblings():
-                motions = isinstance(term, ir.BackFromSiblings)
-                act = "motion" if motions else "force" if isinstance(term, ir.FromSiblings) else "congruent"
-                others = [c for c in self.children[parent] if c != k] if parent >= 0 else []
-                at_parent = total(act, others, motions)
-                return None if at_parent is None else seen(act, k, at_parent, not motions)
-        return self.flat(term, name)
 
     def flat(self, term: Term, name: str) -> Block:
         match term:
@@ -308,7 +283,8 @@ class _Machine(BlockDomain):
                 rows = [None if x is None else self.links.to_frame(f, self.fields["X"][k], x) for f, k, x in pairs]
                 return self.stack_blocks(rows)
             case ir.ToBase():
-                return block_total([(1.0, self.over(self.links.to_base, k, self.fields[name][k])) for k in self.bases])
+                sent = [(k, self.fields[name][k]) for k in self.bases]
+                return block_total([(1.0, None if x is None else self.links.to_base(k, x)) for k, x in sent])
             case ir.ToRoot():
                 return self.stack_blocks([self.fields[name][k] for k in self.roots])
             case regions.Gathered(operator=operator, transposed=transposed):

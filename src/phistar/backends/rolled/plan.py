@@ -20,8 +20,6 @@ from phistar.sweeps.rate_coordinates import has_rate_coordinates
 _DATA = ("H", "M", "A", "S", "N", "I", "unit", "BUB*", "Ψ", "Ψ⁻¹")
 
 
-_FROM_PARENT = ir.FromParent | ir.CongruentParent | ir.BackFromParent | ir.BackCongruentParent
-_AT_LINKS = ir.Field | ir.FromChildren | ir.CongruentChildren | _FROM_PARENT
 FLAT_COLUMNS = {"task", "base", "root", "closures"}  # spaces apart from the links whose identity is an operand
 Operators = tuple[tuple[str, tuple[tuple[float, ...], ...]], ...]
 OVER_JOINTS = ("joints", "inner")  # all of them, those between links
@@ -31,9 +29,9 @@ FRAME_POSES = "frame_poses"
 AT_FRAMES = ("frame_turn", "frame_sweep")  # functions of task motions
 
 
-def accumulator(term: Any) -> str:
+def accumulator(term: ir.Move) -> str:
     """Name of the children's sum for a term."""
-    return f"{'Σ' if isinstance(term, ir.FromChildren) else 'ΣΣ'}{'−'.join([term.name, *getattr(term, 'update', ())])}"
+    return f"{'Σ' if term.is_plain else 'ΣΣ'}{'−'.join([term.name, *term.update])}"
 
 
 def total(term: Any) -> str:
@@ -54,13 +52,19 @@ def parts(term: Term) -> Iterator[Term]:
         yield from parts(part)
 
 
-def gathered_parts(term: Term) -> list[Any]:
-    return [part for part in parts(term) if isinstance(part, ir.FromChildren | ir.CongruentChildren)]
+def gathered_parts(term: Term) -> list[ir.Move]:
+    return [part for part in parts(term) if ir.is_sent(part, ir.CHILDREN)]
+
+
+def is_known_move(term: Term) -> bool:
+    """Whether loops over the links know how a term comes from elsewhere."""
+    known = {ir.CHILDREN: (ir.FORCE, ir.INERTIA), ir.SIBLINGS: ()}
+    return isinstance(term, ir.Move) and term.act in known.get(term.source, (term.act,))
 
 
 def is_taken_in(term: Term) -> bool:
     """Whether a term is brought by task frames to their links."""
-    return isinstance(term, ir.FromTask) or term is ir.Data("BUB*")
+    return ir.is_sent(term, ir.FRAMES) or term is ir.Data("BUB*")
 
 
 def _has_columns_of(term: Term, names: set[str]) -> bool:
@@ -122,12 +126,11 @@ def siblings_by_parents(program: Program) -> Program:
     sums: dict[str, ir.Statement] = {}
 
     def change(term: Term) -> Term:
-        if isinstance(term, ir.FromSiblings | ir.CongruentSiblings) and term.name in made:
-            square, name = isinstance(term, ir.CongruentSiblings), f"{term.name} of children"
-            whole = ir.CongruentChildren(term.name) if square else ir.FromChildren(term.name)
-            sums[term.name] = ir.Statement(name, whole, square)
-            seen = ir.BackCongruentParent(name) if square else ir.BackFromParent(name)
-            return ir.Call("without", (seen, ir.Field(term.name)))
+        if ir.is_sent(term, ir.SIBLINGS) and term.act != ir.MOTION and term.name in made:
+            name = f"{term.name} of children"
+            whole = ir.Move(ir.CHILDREN, term.act, term.name)
+            sums[term.name] = ir.Statement(name, whole, term.act == ir.INERTIA)
+            return ir.Call("without", (ir.Move(ir.PARENT, term.act, name), ir.Field(term.name)))
         return ir.rebuild(term, change)
 
     sweeps = [[replace(s, term=change(s.term)) for s in sweep.statements] for sweep in program.sweeps]
@@ -183,7 +186,7 @@ class Plan:
             case ir.ToTask() | ir.ToBase() | ir.ToRoot() | ir.ToScalar() | ir.SolveFlat():
                 return not at_link
         blocks = ir.Times | ir.Plus | ir.Transpose | ir.Invert | ir.Divide
-        return isinstance(part, _AT_LINKS | ir.FromTask | ir.FromBase | ir.FromRoot | blocks)
+        return isinstance(part, ir.Field | blocks) or is_known_move(part)
 
     def link_parts(self) -> list[tuple[bool, Term]]:
         return [(True, x) for sweep in self.program.passes for s in sweep.statements for x in parts(s.term)]
@@ -247,9 +250,7 @@ class Plan:
         input."""
         if name == "X":
             return 12 * bodies, 1
-        square = any(
-            isinstance(x, ir.CongruentParent | ir.BackCongruentParent) and x.name == name for x in self.everything
-        )
+        square = any(ir.is_sent(x, ir.PARENT) and x.is_congruent and x.name == name for x in self.everything)
         return (width, width) if square else (width, self.columns(name))
 
     def entries(self, name: str, model: Model) -> int:
@@ -287,7 +288,7 @@ class Plan:
     def at_root(self) -> bool:
         """Whether the axes of the link on the world must be its body's."""
         spaces = {space for _, space in (*self.program.inputs, *self.program.outputs)}
-        return "root" in spaces or any(isinstance(x, ir.ToRoot | ir.FromRoot) for x in self.everything)
+        return "root" in spaces or any(isinstance(x, ir.ToRoot) or ir.is_sent(x, ir.ROOT) for x in self.everything)
 
     @cached_property
     def keeps_origins(self) -> bool:
@@ -326,13 +327,13 @@ class Plan:
 
     @staticmethod
     def _from_parents(sweep: ir.Sweep) -> set[str]:
-        found = {x.name for s in sweep.statements for x in parts(s.term) if isinstance(x, _FROM_PARENT)}
+        found = {x.name for s in sweep.statements for x in parts(s.term) if ir.is_sent(x, ir.PARENT)}
         poses = any(isinstance(x, ir.Call) and x.function == "pose" for s in sweep.statements for x in parts(s.term))
         return found | ({"X"} if poses else set())
 
     def _read_later(self, number: int) -> set[str]:
         later = [s.term for sweep in self.program.sweeps[number + 1 :] for s in sweep.statements]
-        return {part.name for term in later for part in parts(term) if isinstance(part, _AT_LINKS)}
+        return {part.name for term in later for part in parts(term) if isinstance(part, ir.Field) or ir.is_sent(part)}
 
     @cached_property
     def repeated_fields(self) -> dict[str, Term]:
@@ -362,10 +363,10 @@ class Plan:
         for sweep in self.program.passes:
             for s in sweep.statements:
                 t = s.term
-                if isinstance(t, ir.Times) and isinstance(t.left, ir.Field) and isinstance(t.right, ir.FromTask):
+                if isinstance(t, ir.Times) and isinstance(t.left, ir.Field) and ir.is_sent(t.right, ir.FRAMES):
                     found[s.target] = t
-        squares = {x.name for x in self.everything if isinstance(x, ir.CongruentParent)}
-        elsewhere = {x.name for x in self.everything if isinstance(x, _AT_LINKS)}
+        squares = {x.name for x in self.everything if isinstance(x, ir.Move) and x.act == ir.COMPLIANCE}
+        elsewhere = {x.name for x in self.everything if isinstance(x, ir.Field) or ir.is_sent(x)}
         return {name: t for name, t in found.items() if t.left.name in squares and name not in elsewhere}  # type: ignore[attr-defined]
 
     @cached_property

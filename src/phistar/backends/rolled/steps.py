@@ -19,7 +19,7 @@ from phistar.backends.links import moves
 from phistar.backends.links import values as link
 from phistar.backends.links.link_frames import ROOT, SCREW
 from phistar.backends.links.link_sizes import PARAMETERS
-from phistar.backends.links.mechanism import Act, Mechanism
+from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.rigid import SixWide
 from phistar.backends.links.values import Links, inertia_matrix
 from phistar.backends.programs.body_axes import AXES, MOVED
@@ -99,10 +99,6 @@ class StepLink(SixWide):
         for i in range(nv):
             diagonal[i, i] = self.record.load("constant", "", ARMATURE + i)
         return diagonal
-
-    def shift(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
-        assert back and act != "motion"
-        return (moves.back_outward if act == "force" else moves.congruent_back_outward)(self.plain.path(k), x)
 
     def pose(self, k: int, above: Any) -> moves.Move:
         return moves.end_frame(self.plain.path(k), *(above or (np.eye(3), np.zeros(3))))
@@ -214,15 +210,12 @@ class StepTracer(BlockDomain):
         statements = () if self.kind.is_root else sweep.statements
         for term in dict.fromkeys(t for s in statements for t in gathered_parts(s.term)):
             value = self.field(term.name)
-            if isinstance(term, ir.FromChildren):
-                shape = above, self.plan.columns(term.name)
-                moved = np.zeros(shape) if value is None else self.link.inward(self.at, value)
-            else:
-                moved = np.zeros((above, above)) if value is None else self.link.congruent_inward(self.at, value)
-                if term.update:
-                    left, right = (self.link.inward(self.at, self.field(name)) for name in term.update)
-                    moved = moved - np.matmul(left, transpose_block(right))
-                moved = moved[np.triu_indices(above)]
+            shape = above, self.plan.columns(term.name) if term.is_plain else above
+            moved = np.zeros(shape) if value is None else self.link.carry(term.act, self.at, value)
+            if term.update:
+                left, right = (self.link.carry(ir.FORCE, self.at, self.field(name)) for name in term.update)
+                moved = moved - np.matmul(left, transpose_block(right))
+            moved = moved if term.is_plain else moved[np.triu_indices(above)]
             result += [(("siblings", accumulator(term), i), x) for i, x in enumerate(moved.reshape(-1))]
         return result
 
@@ -283,26 +276,23 @@ class StepTracer(BlockDomain):
     def move(self, term: Term, at: int) -> Block:
         record, root, name = self.record, self.kind.is_root, getattr(term, "name", "")
         match term:
-            case ir.FromChildren():
+            case ir.Move(ir.CHILDREN, ir.FORCE):
                 return record.array("children", accumulator(term), (self.width, self.plan.columns(name)))
-            case ir.CongruentChildren():
+            case ir.Move(ir.CHILDREN, ir.INERTIA):
                 result = np.empty((self.width, self.width), dtype=object)
                 upper = np.triu_indices(self.width)
                 result[upper] = record.array("children", accumulator(term), (len(upper[0]),))
                 return link.mirror_upper(result)
-            case ir.FromParent():
-                return None if root else self.link.outward(at, self.parent(name))
-            case ir.CongruentParent():
-                return None if root else self.link.congruent_outward(at, link.mirror_upper(self.parent(name)))
-            case ir.BackFromParent():
-                return None if root else self.link.shift("force", at, self.parent(name), True)
-            case ir.BackCongruentParent():
-                return None if root else self.link.shift("congruent", at, link.mirror_upper(self.parent(name)), True)
-            case ir.FromBase():
+            case ir.Move(ir.PARENT, act) as term:
+                if root:
+                    return None
+                x = link.mirror_upper(self.parent(name)) if term.is_congruent else self.parent(name)
+                return self.link.carry(act, at, x, True)
+            case ir.Move(ir.BASE):
                 return self.link.from_base(at, self.flat(name)) if root else None
-            case ir.FromRoot():
+            case ir.Move(ir.ROOT):
                 return self.flat(name) if root else None
-            case ir.FromTask():
+            case ir.Move(ir.FRAMES):
                 if self.kind.frames is None:
                     return record.array("task", name, (6, self.plan.columns(name)))
                 return block_total([(1.0, self.bring(name, i, frame)) for i, frame in self.kind.frames])
