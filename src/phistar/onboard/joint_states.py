@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
 import struct
 import time
 from collections.abc import Mapping, Sequence
@@ -13,9 +11,9 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.errors import FileError, ShapeError
+from phistar.onboard.datagrams import Datagrams
 
 LITTLE_ENDIAN = b"\x00\x01\x00\x00"  # the encapsulation header of CDR; alignment counts from after it
-LARGEST = 65_507  # bytes of a datagram
 
 
 class JointState(NamedTuple):
@@ -138,16 +136,11 @@ class JointStateLink:
     """
 
     def __init__(self, joints: Sequence[str], local: tuple[str, int], remote: tuple[str, int]) -> None:
-        self.joints, self.remote, self.refused, self._last = tuple(joints), remote, 0, -np.inf
+        self.joints, self.refused, self._last = tuple(joints), 0, -np.inf
         if not self.joints or len(set(self.joints)) < len(self.joints):
             raise ShapeError(f"A link needs joints with different names; it was given {list(joints)!r:.200}.")
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        try:
-            self._socket.bind(local)
-        except OSError as error:
-            self._socket.close()
-            raise FileError(f"UDP at {local[0]}:{local[1]} cannot be had: {error.strerror or error}.") from error
-        self.address: tuple[str, int] = self._socket.getsockname()
+        self._datagrams = Datagrams(local, remote)
+        self.address = self._datagrams.address
 
     def __enter__(self) -> JointStateLink:
         return self
@@ -156,14 +149,14 @@ class JointStateLink:
         self.close()
 
     def close(self) -> None:
-        self._socket.close()
+        self._datagrams.close()
 
     def read(self, timeout: float) -> Mapping[str, Array] | None:
         """The newest q and v, waited for so many seconds at most."""
         newest, until = None, time.perf_counter() + timeout
         while True:
             left = 0.0 if newest is not None else max(until - time.perf_counter(), 0.0)
-            data = self._receive(left)
+            data = self._datagrams.receive(left)
             if data is None:
                 return newest
             newest = self._readings(data) or newest
@@ -175,17 +168,7 @@ class JointStateLink:
         self._send(JointState(time.time(), self.joints, effort=np.zeros(len(self.joints)), frame=f"stop: {reason}"))
 
     def _send(self, message: JointState) -> None:
-        with contextlib.suppress(ConnectionError):  # nobody listens yet: a silent robot, which the loop notices
-            self._socket.sendto(message.encode(), self.remote)
-
-    def _receive(self, timeout: float) -> bytes | None:
-        self._socket.settimeout(max(timeout, 0.0))
-        try:
-            return self._socket.recv(LARGEST)
-        except (TimeoutError, BlockingIOError):
-            return None
-        except ConnectionError:
-            return b""
+        self._datagrams.send(message.encode())
 
     def _readings(self, data: bytes) -> Mapping[str, Array] | None:
         try:
