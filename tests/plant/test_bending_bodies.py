@@ -93,7 +93,7 @@ def test_poses_and_screws_of_nodes_are_those_of_kinematics():
     q = 0.2 * rng.normal(size=model.nq)
     links = wide_links(model, q)
     poses = kernels._poses(q, links)
-    rows = kernels._node_screws(poses, links).reshape(2, -1, 6)
+    rows = kernels.node_screws(q, links).reshape(2, -1, 6)
     for (k, node), own, name in zip(nodes, rows, ("upper.tip", "fore.tip"), strict=True):
         pose, jacobian = ps.forward_kinematics(model, q, name), ps.jacobian(model, q, name)
         np.testing.assert_allclose(poses[k, node][0], pose[:3, :3], atol=1e-13)

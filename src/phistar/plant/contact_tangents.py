@@ -12,7 +12,6 @@ from math import sqrt
 from phistar.backends.code.native import Arrays
 from phistar.constraints.columns import (
     BENT,
-    BODIES,
     BODY_A,
     BODY_B,
     BRISTLE,
@@ -41,7 +40,16 @@ from phistar.constraints.columns import (
     TANGENT,
 )
 from phistar.constraints.laws import FADE
-from phistar.plant.tangent_columns import COLUMNS_OF, FRESH_STATE, RATES_OF, adjoint, coadjoint
+from phistar.plant.tangent_columns import (
+    COLUMNS_OF,
+    FRESH_STATE,
+    RATES_OF,
+    adjoint,
+    bend_at,
+    coadjoint,
+    screw_at,
+    still,
+)
 
 # `by_law`: ∂λ/∂u (4, 4), ∂λ/∂d (4), ∂λ/∂pull (4, 2), of rows t, s, n and about n
 BY_RATE, BY_GAP, BY_PULL = 0, 16, 20
@@ -113,20 +121,14 @@ def involve(m: Arrays, a: int, b: int) -> int:
     return count
 
 
-def is_moved(m: Arrays, body: int, j: int) -> float:
-    """1 where a rate moves a body (−1: the world), else 0."""
-    at = body if body >= 0 else m.counts[BODIES]
-    return m.moved_by[at * m.tangent_counts[RATES_OF] + j]
-
-
 def relative_screws(m: Arrays, c: int, count: int) -> None:
     """Screws of the first body less those of the second in `relative`, the second's in `other`, and the base of the
     contact's wrench, (6, 4): [p × d; d] of t, s, n, and [n; 0]."""
     for x in range(count):
         j = m.involved[x]
-        one, two = is_moved(m, m.contact_wholes[c, BODY_A], j), is_moved(m, m.contact_wholes[c, BODY_B], j)
+        one, two = screw_at(m, m.contact_wholes[c, BODY_A], j), screw_at(m, m.contact_wholes[c, BODY_B], j)
         for i in range(6):
-            m.relative[x, i], m.other[x, i] = (one - two) * m.axes[j, i], two * m.axes[j, i]
+            m.relative[x, i], m.other[x, i] = m.axes[one, i] - m.axes[two, i], m.axes[two, i]
     p, q, r = m.contacts[c, POINT], m.contacts[c, POINT + 1], m.contacts[c, POINT + 2]
     for k in range(3):
         at = NORMAL if k == 2 else TANGENT + 3 * k
@@ -234,24 +236,38 @@ def place_change(m: Arrays, c: int, x: int) -> None:
         m.place_by[BASE_BY + 12 + 4 * i + 3] = 0.0
 
 
-def tail_of(m: Arrays, x: int, count: int) -> None:
-    """`carried` = ad(s_j) of what of the relative twist comes after rate `involved[x]`."""
+def twist_change(m: Arrays, c: int, x: int, count: int) -> None:
+    """`tail`, the change of the relative twist by the place of rate `involved[x]`: on both sides ad(s_j) of what comes
+    after j, and what modes that bend each other's screws add."""
     total, j = m.tangent_counts[RATES_OF], m.involved[x]
     for i in range(6):
-        m.twisted[i] = 0.0
-    for y in range(count):
-        if m.comes_before[j * total + m.involved[y]] > 0.0:
+        m.tail[i] = 0.0
+    for side in range(2):
+        body, sign = m.contact_wholes[c, BODY_A + side], 1.0 if side == 0 else -1.0
+        at, first = screw_at(m, body, j), 1.0 if side == 0 else 0.0
+        if at < still(m):
             for i in range(6):
-                m.twisted[i] += m.relative[y, i] * m.v[m.involved[y]]
-    adjoint(m, j)
+                m.twisted[i] = 0.0
+            for y in range(count):
+                rate = m.v[m.involved[y]]
+                if m.comes_before[j * total + m.involved[y]] > 0.0:
+                    for i in range(6):
+                        m.twisted[i] += (m.other[y, i] + first * m.relative[y, i]) * rate
+                entry = bend_at(m, screw_at(m, body, m.involved[y]), at)
+                if entry >= 0:
+                    for i in range(6):
+                        m.tail[i] += sign * m.bends[entry + i] * rate
+            adjoint(m, at)
+            for i in range(6):
+                m.tail[i] += sign * m.carried[i]
 
 
 def impulse_change(m: Arrays, c: int, h: float) -> None:
-    """Changes of the impulses, and of the wrench, of the change of place; `carried` is that of the relative twist."""
+    """Changes of the impulses, and of the wrench, of the change of place; `tail` is that of the relative twist."""
     for k in range(4):
         rate = 0.0
         for i in range(6):
-            rate += m.place_by[BASE_BY + 4 * i + k] * m.contact_twist[i] + m.base[4 * i + k] * m.carried[i]
+            rate += m.place_by[BASE_BY + 4 * i + k] * m.contact_twist[i] + m.base[4 * i + k] * m.tail[i]
         m.place_by[RATES_BY + k] = rate
     s, t = 0.0, 0.0
     for i in range(3):
@@ -274,7 +290,7 @@ def impulse_change(m: Arrays, c: int, h: float) -> None:
 
 def contact_by_place(m: Arrays, c: int, count: int, h: float) -> None:
     """`sides` gain ∂(J*λ)/∂δ."""
-    total, columns = m.tangent_counts[RATES_OF], m.tangent_counts[COLUMNS_OF]
+    columns = m.tangent_counts[COLUMNS_OF]
     for i in range(6):
         m.contact_twist[i], m.contact_force[i] = 0.0, 0.0
         for x in range(count):
@@ -285,17 +301,38 @@ def contact_by_place(m: Arrays, c: int, count: int, h: float) -> None:
     for x in range(count):
         j = m.involved[x]
         place_change(m, c, x)
-        tail_of(m, x, count)
+        twist_change(m, c, x, count)
         impulse_change(m, c, h)
         add_to_nodes(m, c, 0, j)
-        for i in range(6):
-            m.twisted[i] = m.contact_force[i]
-        coadjoint(m, j)
         for y in range(count):
-            after, along = m.comes_before[j * total + m.involved[y]], 0.0
+            along = 0.0
             for i in range(6):
-                along += m.relative[y, i] * (m.place_by[WRENCH_BY + i] + after * m.carried[i])
+                along += m.relative[y, i] * m.place_by[WRENCH_BY + i]
             m.sides[m.involved[y] * columns + j] += along
+        for side in range(2):
+            turn_screws(m, c, x, count, side)
+
+
+def turn_screws(m: Arrays, c: int, x: int, count: int, side: int) -> None:
+    """`sides` gain ∂s_k/∂δ_j·F of one side's screws, j = `involved[x]`: ad(s_j)s_k where k comes after j."""
+    total, columns, j = m.tangent_counts[RATES_OF], m.tangent_counts[COLUMNS_OF], m.involved[x]
+    body, sign = m.contact_wholes[c, BODY_A + side], 1.0 if side == 0 else -1.0
+    at, first = screw_at(m, body, j), 1.0 if side == 0 else 0.0
+    if at == still(m):
+        return
+    for i in range(6):
+        m.twisted[i] = m.contact_force[i]
+    coadjoint(m, at)
+    for y in range(count):
+        k, along = m.involved[y], 0.0
+        if m.comes_before[j * total + k] > 0.0:
+            for i in range(6):
+                along += (m.other[y, i] + first * m.relative[y, i]) * m.carried[i]
+        entry = bend_at(m, screw_at(m, body, k), at)
+        if entry >= 0:
+            for i in range(6):
+                along += m.bends[entry + i] * m.contact_force[i]
+        m.sides[k * columns + j] += sign * along
 
 
 def contact_sides(m: Arrays, h: float) -> None:
@@ -311,6 +348,6 @@ def contact_sides(m: Arrays, h: float) -> None:
 
 
 CONTACT_TANGENTS = (
-    *(opening_slope, law_tangents, involve, is_moved, relative_screws, add_to_nodes, contact_by_rates, axes_change),
-    *(place_change, tail_of, impulse_change, contact_by_place, contact_sides),
+    *(opening_slope, law_tangents, involve, relative_screws, add_to_nodes, contact_by_rates, axes_change),
+    *(place_change, twist_change, impulse_change, contact_by_place, turn_screws, contact_sides),
 )

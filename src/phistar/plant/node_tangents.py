@@ -24,19 +24,23 @@ from phistar.constraints.columns import (
 from phistar.plant.ball_springs import BALL_RATE
 from phistar.plant.free_bodies import CENTER, V_AT
 from phistar.plant.tangent_columns import (
+    BENDING_CALL,
     BODY_CENTER,
     BODY_MASS,
     BODY_TENSOR,
     COLUMNS_OF,
+    DYNAMICS_CALL,
     RATES_OF,
+    SCREWS_OF,
     adjoint,
     coadjoint,
 )
-from phistar.plant.tree_columns import ask
+from phistar.plant.tree_columns import MODAL_STIFFNESS, ask
 
 
 def place_axes(m: Arrays) -> None:
-    """`axes`: screws of all rates where the tables have the bodies now; of free bodies [e; c × e] and [0; e]."""
+    """`axes`: screws of all rates where the tables have the bodies now, of free bodies [e; c × e] and [0; e]; then
+    those of modes at nodes."""
     for f in range(m.counts[FIRST_TREE]):
         at = m.nodes[f, OWN_AT]
         x, y, z = m.center[f, 0], m.center[f, 1], m.center[f, 2]
@@ -50,6 +54,9 @@ def place_axes(m: Arrays) -> None:
         for j in range(m.nodes[node, OWN_AT], m.nodes[node, OWN_AT] + m.nodes[node, OWN]):
             for i in range(6):
                 m.axes[j, i] = m.screws[j, i]
+    for s in range(m.tangent_counts[RATES_OF], m.tangent_counts[SCREWS_OF]):
+        for i in range(6):
+            m.axes[s, i] = m.screws[s, i]
 
 
 def body_inertia(m: Arrays, body: int) -> None:
@@ -101,8 +108,18 @@ def make_composites(m: Arrays) -> None:
                 m.held_momentum[6 * up + i] += m.held_momentum[6 * body + i]
 
 
+def bending(m: Arrays) -> None:
+    """`momentum_by`, `bends` and `mass_slopes` of trees that bend, where they are now."""
+    for tree in range(m.counts[NODES] - m.counts[FIRST_TREE]):
+        if m.tangent_calls[tree, BENDING_CALL] != 0:
+            ask(m.tangent_calls[tree, BENDING_CALL], m.tangent_calls[tree, BENDING_CALL + 1])
+
+
 def momentum_columns(m: Arrays, node: int) -> None:
-    """`momentum_by` of a tree's rates: by the rate (6), and by its place (6); of `before` and where bodies are now."""
+    """`momentum_by` of a tree's rates: by the rate (6), and by its place (6); of `before` and where bodies are now.
+    Of trees that bend `bending` has made it."""
+    if m.tangent_calls[node - m.counts[FIRST_TREE], BENDING_CALL] != 0:
+        return
     for j in range(m.nodes[node, OWN_AT], m.nodes[node, OWN_AT] + m.nodes[node, OWN]):
         body = m.body_of_rate[j]
         up = m.above[body]
@@ -144,7 +161,7 @@ def tree_sides(m: Arrays, node: int, h: float) -> None:
         m.accelerations[at + 3] -= b * w - c * v
         m.accelerations[at + 4] -= c * u - a * w
         m.accelerations[at + 5] -= a * v - b * u
-    ask(m.tangent_calls[tree, 0], m.tangent_calls[tree, 1])
+    ask(m.tangent_calls[tree, DYNAMICS_CALL], m.tangent_calls[tree, DYNAMICS_CALL + 1])
     for i in range(n):
         row, from_ = (at + i) * columns, block + i * n
         for j in range(n):
@@ -161,6 +178,13 @@ def tree_sides(m: Arrays, node: int, h: float) -> None:
             m.sides[rates + 3] += y * c - z * b
             m.sides[rates + 4] += z * a - x * c
             m.sides[rates + 5] += x * b - y * a
+
+
+def modal_sides(m: Arrays, node: int, h: float) -> None:
+    """−∂r of the stiffness that modes of a body have between each other."""
+    for s in range(m.modal_start[node], m.modal_start[node + 1]):
+        row = m.modal_wholes[s, 0] * m.tangent_counts[COLUMNS_OF]
+        m.sides[row + m.modal_wholes[s, 1]] -= h * m.modal_numbers[s, MODAL_STIFFNESS]
 
 
 def half_cotangent(angle: float) -> float:
@@ -289,6 +313,6 @@ def root_wrench(m: Arrays, node: int, h: float) -> None:
 
 
 NODE_TANGENTS = (
-    *(place_axes, body_inertia, make_composites, momentum_columns, tree_sides, half_cotangent, ball_sides, free_sides),
-    *(add_force, root_wrench),
+    *(place_axes, body_inertia, make_composites, bending, momentum_columns, tree_sides, modal_sides, half_cotangent),
+    *(ball_sides, free_sides, add_force, root_wrench),
 )

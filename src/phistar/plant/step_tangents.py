@@ -12,7 +12,9 @@ from phistar.constraints import columns as c
 from phistar.derivatives import inverse_derivatives_kernel
 from phistar.geometry.place_changes import PLACE_CHANGE, VARYING, place_change_loops
 from phistar.plant.batch_loop import ENTRIES
+from phistar.plant.bending_tangents import bending_formula
 from phistar.plant.loop_tangents import loop_formula
+from phistar.plant.stations import node_rows
 from phistar.plant.tangent_columns import (
     BODY_FLOATS,
     COLUMNS_OF,
@@ -22,12 +24,16 @@ from phistar.plant.tangent_columns import (
     GROUP_WHOLES,
     GROUPS_OF,
     RATES_OF,
+    SCREWS_OF,
     TANGENT_COUNTS,
+    TREE_CALLS,
 )
 from phistar.plant.tangent_loops import TANGENTS
 from phistar.plant.tree_columns import TREE_NQ, TREE_Q
+from phistar.plant.tree_kernels import TreeKernels
 
 SOLVING, ENDING = range(2)
+_BY_DYNAMICS = "by_place", "by_rate", "by_inertia"
 
 
 class StepTangents:
@@ -38,10 +44,9 @@ class StepTangents:
         table, model = engine.tables, engine.system.model
         self.rates, self.entries = model.nv, int(table["batch"][ENTRIES])
         self.columns = 2 * self.rates + self.entries + (self.rates if forces else 0)
-        self.own = self._tables() | self._numbers() | self._groups()
-        self.own["tangent_calls"] = np.array(self._trees(), dtype=np.int64).reshape(-1, 2)
-        if not self.own["tangent_calls"].size:
-            self.own["tangent_calls"] = np.zeros((1, 2), np.int64)
+        self.own = self._tables() | self._numbers() | self._bends() | self._groups()
+        trees = np.array(self._trees(), dtype=np.int64).reshape(-1, TREE_CALLS)
+        self.own["tangent_calls"] = trees if trees.size else np.zeros((1, TREE_CALLS), np.int64)
         doubled = {f"{name}_d": np.zeros_like(table[name]) for name in VARYING}
         extra = {"place_changes": np.zeros((len(table["contacts"]), PLACE_CHANGE)), "direction": np.zeros(2, np.int64)}
         self.call = bind_call((*place_change_loops(), *TANGENTS), table | doubled | extra | self.own, {})
@@ -81,14 +86,15 @@ class StepTangents:
         floats |= {"inertia_by": rows * n, "met_inertia": rows, "start_turn": 9 * free, "start_moment": 3 * free}
         floats |= {"start_rates": n, "start_momentum": 12 * n, "momentum_by": 12 * n, "owed_by": 6 * w}
         floats |= {"composite": 36 * bodies, "held_momentum": 6 * bodies, "accelerations": n, "row_entries": n}
-        floats |= {name: len(table["mass"]) for name in ("by_place", "by_rate", "by_inertia")}
+        floats |= {name: len(table["mass"]) for name in (*_BY_DYNAMICS, "mass_slopes")}
         floats |= {"tendon_pull": tendons, "tendon_inertia": tendons, "tendon_speed_by": tendons * n}
         floats |= {"tendon_inertia_by": tendons * n, "twisted": 6, "carried": 6, "by_law": 28, "place_by": 51}
-        floats |= {"base": 24, "contact_twist": 6, "contact_force": 6, "root_push": 6, "turned_center": 3}
+        floats |= {"base": 24, "contact_twist": 6, "contact_force": 6, "tail": 6, "root_push": 6, "turned_center": 3}
         floats |= {"turning": 135, "turned_axes": 9, "stretch_unit": 3, "stretch_by": 3}
         floats |= dict.fromkeys(("flow_of", "flow_term", "flow_next", "flow_whole", "flow_mean"), 36)
         made = {name: np.zeros(size) for name, size in floats.items()}
-        made |= {name: np.zeros((n, 6)) for name in ("axes", "relative", "other", "end_by")}
+        made |= {name: np.zeros((n, 6)) for name in ("relative", "other", "end_by")}
+        made["axes"] = np.zeros(table["screws"].shape)
         made |= {"involved": np.zeros(n, np.int64), "tangent_mode": np.zeros(1, np.int64)}
         return made | {"start_touched": np.zeros(free, np.int64)}
 
@@ -111,11 +117,24 @@ class StepTangents:
         places[order.rates] = np.arange(self.rates)
         made = {"tangent_counts": count, "node_of_rate": nodes, "body_of_rate": bodies, "joint_size": sizes}
         made |= {"place_of_rate": places, "rate_in_model": np.resize(order.rates, n).astype(np.int64)}
-        flat = {"moved_by": order.moved.reshape(-1).copy(), "comes_before": order.before.reshape(-1).copy()}
+        count[SCREWS_OF] = len(table["screws"])
+        flat = {"screw_rows": order.screws.reshape(-1).copy(), "comes_before": order.before.reshape(-1).copy()}
         return made | flat | {"body_numbers": filled}
 
+    def _bends(self) -> dict[str, np.ndarray]:
+        """Where the changes of modes' screws at nodes stand, tree after tree."""
+        table, total, at = self.engine.tables, self.rates, 0
+        rows = np.full((len(table["screws"]) - total, 2), -1, np.int64)
+        system = self.engine.system
+        for (body, _), first in node_rows(system).items():
+            modes = system.model.bodies[body].modes
+            for i in range(modes):
+                rows[first - total + i] = first, at
+                at += 6 * modes
+        return {"bend_rows": rows, "bends": np.zeros(max(at, 1))}
+
     def _trees(self) -> list[list[int]]:
-        """The kernels of ∂ID of every tree."""
+        """The kernels of every tree: of ∂ID, and of what bends."""
         made, table, engine = [], self.engine.tables, self.engine
         for number, own in enumerate(engine.moves.kernels):
             node = number + len(engine.system.free)
@@ -123,11 +142,36 @@ class StepTangents:
             first, count = (int(x) for x in table["tree_wholes"][number, [TREE_Q, TREE_NQ]])
             rates, square = slice(at, at + size), slice(block, block + size * size)
             given = [table["tree_q"][first : first + count], table["before"][rates], self.own["accelerations"][rates]]
-            outputs = [self.own[name][square] for name in ("by_place", "by_rate", "by_inertia")]
+            outputs = [self.own[name][square] for name in _BY_DYNAMICS]
             call = kernel_call(inverse_derivatives_kernel(own.model).function, given, outputs)
             self.kept.append(call)
-            made.append([call.address, call.given])
+            made.append([call.address, call.given, *self._bending(node, own, given[:2], rates, square)])
         return made
+
+    def _bending(
+        self, node: int, tree: TreeKernels, given: list[np.ndarray], rates: slice, square: slice
+    ) -> tuple[int, int]:
+        """The kernel of what bends in a tree; 0 where nothing is asked of it."""
+        engine, table = self.engine, self.engine.tables
+        weighed = bool(engine.system.tendons)
+        if not tree.bending or not (weighed or tree.nodes or tree.roots.bodies):
+            return 0, 0
+        formula, outputs = bending_formula(tree, weighed), list[np.ndarray]()
+        if tree.roots.bodies:
+            outputs.append(self.own["momentum_by"][12 * rates.start : 12 * rates.stop])
+        if tree.nodes:
+            number = int(table["nodes"][node, c.BODY]) + tree.places.index(tree.nodes[0])
+            first = int(table["first_screw"][number]) - self.rates
+            at = int(self.own["bend_rows"][first, 1])
+            outputs.append(self.own["bends"][at : at + formula.shapes[len(outputs)][0]])
+        if weighed:
+            outputs.append(self.own["mass_slopes"][square])
+        if tree.is_compiled:
+            call = kernel_call(formula.kernel, given, outputs)
+        else:
+            call = python_call(formula.function, given, outputs, engine.moves.keep_error)
+        self.kept.append(call)
+        return call.address, call.given
 
     def _groups(self) -> dict[str, np.ndarray]:
         """The kernels of the groups of loops."""
@@ -150,7 +194,7 @@ class StepTangents:
             call = (
                 kernel_call(formula.kernel, inputs, outputs)
                 if each.is_compiled
-                else python_call(formula.function, inputs, outputs, engine.moves.failed)
+                else python_call(formula.function, inputs, outputs, engine.moves.keep_error)
             )
             self.kept.append(call)
             own["group_wholes"][number] = call.address, call.given, row, count, rate, nv, out

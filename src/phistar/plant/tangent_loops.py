@@ -16,8 +16,10 @@ from phistar.plant.node_tangents import (
     NODE_TANGENTS,
     add_force,
     ball_sides,
+    bending,
     free_sides,
     make_composites,
+    modal_sides,
     momentum_columns,
     place_axes,
     root_wrench,
@@ -70,12 +72,14 @@ def solve_tangents(m: Arrays) -> None:
     clear_tangents(m)
     place_axes(m)
     make_composites(m)
+    bending(m)
     keep_start(m)
     change_places(m)
     for f in range(m.counts[FIRST_TREE]):
         free_sides(m, f, h)
     for node in range(m.counts[FIRST_TREE], m.counts[NODES]):
         tree_sides(m, node, h)
+        modal_sides(m, node, h)
         if m.nodes[node, TREE] == 2:
             root_wrench(m, node, h)
     ball_sides(m, h)
@@ -160,6 +164,7 @@ def end_tangents(m: Arrays) -> None:
     h, columns, total = m.numbers[LENGTH], m.tangent_counts[COLUMNS_OF], m.tangent_counts[RATES_OF]
     place_axes(m)
     make_composites(m)
+    bending(m)
     move_columns(m, h)
     for f in range(m.counts[FIRST_TREE]):
         into_model(m, f)

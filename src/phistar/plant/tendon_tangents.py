@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import sqrt
 
 from phistar.backends.code.native import Arrays
-from phistar.constraints.columns import BLOCK, OWN, OWN_AT, ROW_IMPULSE, ROW_Q, SIGN
-from phistar.plant.contact_tangents import involve, is_moved
-from phistar.plant.tangent_columns import RATES_OF, adjoint, coadjoint
+from phistar.constraints.columns import BLOCK, FIRST_TREE, OWN, OWN_AT, ROW_IMPULSE, ROW_Q, SIGN
+from phistar.plant.contact_tangents import involve
+from phistar.plant.tangent_columns import BENDING_CALL, RATES_OF, adjoint, bend_at, coadjoint, screw_at, still
 from phistar.plant.tendon_moves import (
     JOINT_TERM,
     STRETCH_TERM,
@@ -60,31 +60,43 @@ def end_rates(m: Arrays, e: int, count: int) -> None:
     for x in range(count):
         j = m.involved[x]
         for side in range(2):
-            moves = is_moved(m, m.term_wholes[e, TERM_BODY + side], j)
+            s = screw_at(m, m.term_wholes[e, TERM_BODY + side], j)
             p, q, r = m.tendon_ends[3 * side], m.tendon_ends[3 * side + 1], m.tendon_ends[3 * side + 2]
-            a, b, c = m.axes[j, 0], m.axes[j, 1], m.axes[j, 2]
-            m.end_by[x, 3 * side] = moves * (m.axes[j, 3] + b * r - c * q)
-            m.end_by[x, 3 * side + 1] = moves * (m.axes[j, 4] + c * p - a * r)
-            m.end_by[x, 3 * side + 2] = moves * (m.axes[j, 5] + a * q - b * p)
+            a, b, c = m.axes[s, 0], m.axes[s, 1], m.axes[s, 2]
+            m.end_by[x, 3 * side] = m.axes[s, 3] + b * r - c * q
+            m.end_by[x, 3 * side + 1] = m.axes[s, 4] + c * p - a * r
+            m.end_by[x, 3 * side + 2] = m.axes[s, 5] + a * q - b * p
+
+
+def turn_screw(m: Arrays, moved: int, by: int, after: float) -> None:
+    """`carried`, the change of a screw by the place of another's rate, by their rows: `after` times ad(s_k)s_j, and how
+    modes bend each other's."""
+    for i in range(6):
+        m.twisted[i] = m.axes[moved, i]
+    adjoint(m, by)
+    entry = bend_at(m, moved, by)
+    for i in range(6):
+        m.carried[i] = after * m.carried[i]
+        if entry >= 0:
+            m.carried[i] += m.bends[entry + i]
 
 
 def curved_way(m: Arrays, e: int, x: int, y: int) -> float:
     """u·(∂p_b,j − ∂p_a,j)/∂δ_k along the unit u of a stretch, j = involved[x] and k = involved[y]."""
     j, k, total, sum_ = m.involved[x], m.involved[y], m.tangent_counts[RATES_OF], 0.0
-    after = m.comes_before[k * total + j]
-    for i in range(6):
-        m.twisted[i] = m.axes[j, i]
-    adjoint(m, k)
     u, v, w = m.stretch_unit[0], m.stretch_unit[1], m.stretch_unit[2]
     for side in range(2):
-        if is_moved(m, m.term_wholes[e, TERM_BODY + side], j) > 0.0:
+        place = m.term_wholes[e, TERM_BODY + side]
+        moved, by = screw_at(m, place, j), screw_at(m, place, k)
+        if moved < still(m) and by < still(m):
+            turn_screw(m, moved, by, m.comes_before[k * total + j])
             p, q, r = m.tendon_ends[3 * side], m.tendon_ends[3 * side + 1], m.tendon_ends[3 * side + 2]
-            a, b, c = after * m.carried[0], after * m.carried[1], after * m.carried[2]
+            a, b, c = m.carried[0], m.carried[1], m.carried[2]
             f, g, l = m.end_by[y, 3 * side], m.end_by[y, 3 * side + 1], m.end_by[y, 3 * side + 2]
-            d, s, o = m.axes[j, 0], m.axes[j, 1], m.axes[j, 2]
-            along = u * (after * m.carried[3] + b * r - c * q + s * l - o * g)
-            along += v * (after * m.carried[4] + c * p - a * r + o * f - d * l)
-            along += w * (after * m.carried[5] + a * q - b * p + d * g - s * f)
+            d, s, o = m.axes[moved, 0], m.axes[moved, 1], m.axes[moved, 2]
+            along = u * (m.carried[3] + b * r - c * q + s * l - o * g)
+            along += v * (m.carried[4] + c * p - a * r + o * f - d * l)
+            along += w * (m.carried[5] + a * q - b * p + d * g - s * f)
             sum_ += along if side == 1 else -along
     return sum_
 
@@ -156,32 +168,36 @@ def thrust_tangents(m: Arrays, e: int, count: int) -> None:
     turn_about_origin(m)
     for y in range(count):
         k = m.involved[y]
-        if is_moved(m, body, k) > 0.0:
+        by = screw_at(m, body, k)
+        if by < still(m):
             for x in range(count):
                 j, turn = m.involved[x], 0.0
-                if is_moved(m, body, j) > 0.0:
+                moved = screw_at(m, body, j)
+                if moved < still(m):
+                    turn_screw(m, moved, by, m.comes_before[k * total + j] - 1.0)
                     for i in range(6):
-                        m.twisted[i] = m.axes[j, i]
-                    adjoint(m, k)
-                    for i in range(6):
-                        turn += (m.comes_before[k * total + j] - 1.0) * m.carried[i] * m.tendon_unit[i]
+                        turn += m.carried[i] * m.tendon_unit[i]
                     add_turn(m, t, j, k, turn)
             for i in range(6):
                 m.twisted[i] = m.tendon_unit[i]
-            coadjoint(m, k)
+            coadjoint(m, by)
             for i in range(6):
                 m.wrench_place[(6 * m.tree_of[body] + i) * total + k] -= m.tendon_pull[t] * m.carried[i]
 
 
 def heavier_tendon(m: Arrays, t: int, count: int) -> None:
-    """The inertia that a tendon meets changes with ℳ(j, j): by what lies beyond j."""
+    """The inertia that a tendon meets changes with ℳ(j, j): by what lies beyond j, and by what bends."""
     total, mass = m.tangent_counts[RATES_OF], m.tendon_inertia[t]
     for x in range(count):
         j = m.involved[x]
-        entry = entry_of(m, t, j) / diagonal_of(m, j)
+        node, entry = m.node_of_rate[j], entry_of(m, t, j) / diagonal_of(m, j)
+        bent = m.tangent_calls[node - m.counts[FIRST_TREE], BENDING_CALL] != 0
         for y in range(count):
             k = m.involved[y]
-            if m.comes_before[j * total + k] > 0.0 and m.body_of_rate[j] != m.body_of_rate[k]:
+            if bent and m.node_of_rate[k] == node:
+                at = m.nodes[node, BLOCK] + (j - m.nodes[node, OWN_AT]) * m.nodes[node, OWN] + k - m.nodes[node, OWN_AT]
+                m.tendon_inertia_by[t * total + k] += mass * mass * entry * entry * m.mass_slopes[at]
+            if not bent and m.comes_before[j * total + k] > 0.0 and m.body_of_rate[j] != m.body_of_rate[k]:
                 for i in range(6):
                     m.twisted[i] = m.axes[j, i]
                 adjoint(m, k)
@@ -222,6 +238,6 @@ def tendon_tangents(m: Arrays) -> None:
 
 
 TENDON_TANGENTS = (
-    *(diagonal_of, entry_of, add_turn, end_rates, curved_way, push_stretch, stretch_tangents, thrust_tangents),
-    *(heavier_tendon, tendon_tangents),
+    *(diagonal_of, entry_of, add_turn, end_rates, turn_screw, curved_way, push_stretch, stretch_tangents),
+    *(thrust_tangents, heavier_tendon, tendon_tangents),
 )

@@ -75,7 +75,7 @@ class TreeKernels:
         flat = [np.concatenate([np.asarray(turn).reshape(-1), place]) for turn, place in poses.values()]
         screws = self._screws(q, poses).reshape(-1)
         made = (mass.reshape(-1), force, screws, np.concatenate(flat), momentum, pushed)
-        return made if links is None else (*made, self._node_screws(poses, links))
+        return made if links is None else (*made, self._screws_at_nodes(poses, links))
 
     def _poses(self, q: Any, links: WideLinks | None) -> dict[Place, tuple[Any, Any]]:
         """Rotation and origin of every place, from its carrier's: one walk outward, however long the tree is."""
@@ -105,7 +105,11 @@ class TreeKernels:
             rows += [np.zeros(6) for _ in range(body.modes)]
         return np.stack(rows)
 
-    def _node_screws(self, poses: dict[Place, tuple[Any, Any]], links: WideLinks) -> Any:
+    def node_screws(self, q: Any, links: WideLinks) -> Any:
+        """Motions of the nodes that carry something by each mode, [ω; v] at the world's origin, one after the other."""
+        return self._screws_at_nodes(self._poses(q, links), links)
+
+    def _screws_at_nodes(self, poses: dict[Place, tuple[Any, Any]], links: WideLinks) -> Any:
         """Motions of nodes by each mode, [L; g], in the world, [ω; v] at its origin."""
         rows = []
         for number, node in self.nodes:
@@ -144,7 +148,7 @@ class TreeKernels:
         return formula
 
     @cached_property
-    def _key(self) -> bytes:
+    def key(self) -> bytes:
         """The model as far as the code depends on it."""
         free, bodies = self.roots.bodies if self.root_inertia else (), self.model.bodies
         kept = [(b.parent, b.joint, b.placement, None if i in free else b.inertia) for i, b in enumerate(bodies)]
@@ -169,7 +173,7 @@ class TreeKernels:
         shapes = [(m * m,), (m,), (6 * m,), (12 * k,), (6,), (6,)]
         shapes += [(6 * self.node_rates,)] if self.nodes else []
         sizes = [n, m, *(10 for _ in self.root_inertia)]
-        return Formula("a tree at a state", self._key, sizes, shapes, self._with_root_inertia(self._formulas))
+        return Formula("a tree at a state", self.key, sizes, shapes, self._with_root_inertia(self._formulas))
 
     @cached_property
     def after(self) -> Formula:
@@ -178,7 +182,7 @@ class TreeKernels:
         n, m = self.model.nq, self.model.nv
         sizes = [n, m, 6, 1, *(10 for _ in self.root_inertia)]
         return Formula(
-            "a tree after a step", self._key, sizes, [(n,), (m,)], self._with_root_inertia(self._after_formulas)
+            "a tree after a step", self.key, sizes, [(n,), (m,)], self._with_root_inertia(self._after_formulas)
         )
 
 
