@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.plant.fields import BodyMotions, generalized_forces
+from phistar.plant.body_motions import BodyMotions
+from phistar.plant.fields import generalized_forces
 
 mujoco = pytest.importorskip("mujoco")
 

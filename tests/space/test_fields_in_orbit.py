@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.plant.fields import BodyMotions
+from phistar.plant.body_motions import BodyMotions
 
 space = ps.space
 ORBIT = space.Orbit.circular(altitude=500e3, inclination=0.3)

@@ -5,7 +5,7 @@ import pytest
 
 import phistar as ps
 from phistar.errors import FileError, PhistarError
-from phistar.plant.fields import BodyMotions
+from phistar.plant.body_motions import BodyMotions
 
 pytest.importorskip("pydantic")
 FILE = """

@@ -245,6 +245,11 @@ class FlexibleInertia(Value):
         return _inertia(whole)
 
     @cached_property
+    def node_inertias(self) -> tuple[Inertia, ...]:
+        """Inertia of each node in its own axes; a shared mass matrix is none of theirs."""
+        return tuple(_inertia(matrix) for matrix in self.masses)
+
+    @cached_property
     def unbent_mass(self) -> np.ndarray:
         """M at η = 0, (m + 6, m + 6), of [η̇; V]."""
         across = np.zeros((6, self.count))
@@ -309,7 +314,10 @@ def _node_inertias(masses: Any, n: int) -> np.ndarray:
         return np.stack([each.matrix for each in masses])
     numbers = checked_numbers(masses, (n,), OWN, "masses of its nodes")
     if (numbers < 0.0).any() or not numbers.any():
-        raise ModelError(f"{OWN} needs masses that are not negative, and not all zero.")
+        raise ModelError(
+            f"{OWN} needs masses that are not negative, and not all zero; those of its nodes go from "
+            f"{numbers.min():.3g} to {numbers.max():.3g} kg."
+        )
     return numbers[:, None, None] * np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
 
 

@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from phistar.plant.fields import BodyMotions
+from phistar.plant.body_motions import BodyMotions
 from phistar.spatial import Pose
 
 
@@ -54,7 +54,7 @@ class Fluid:
         self.sides = np.array([box.sides for box in boxes]).reshape(-1, 3)
 
     def wrenches(self, bodies: BodyMotions) -> np.ndarray:
-        """(n, 6): drag on each body, at its origin and in its axes."""
+        """(p, 6): drag on each body, at its origin and in its axes."""
         twists = bodies.twists[self.bodies]
         spin, at_origin = twists[:, :3], twists[:, 3:]
         turns = bodies.poses[self.bodies, :3, :3]
@@ -62,7 +62,7 @@ class Fluid:
         own_spin, own_velocity = (np.einsum("kji,kj->ki", self.axes, x) for x in (spin, moving))
         moment, force = self._drag(own_spin, own_velocity)
         moment, force = (np.einsum("kij,kj->ki", self.axes, x) for x in (moment, force))
-        total = np.zeros((len(bodies.model.bodies), 6))
+        total = np.zeros((len(bodies.poses), 6))
         np.add.at(total, self.bodies, np.hstack([moment + np.cross(self.middles, force), force]))
         return total
 
@@ -95,8 +95,8 @@ class WeightSupport:
         self.weights = -np.array([mass for _, _, mass in parts])[:, None] * np.asarray(gravity)
 
     def wrenches(self, bodies: BodyMotions) -> np.ndarray:
-        """(n, 6): the support of each body, at its origin and in its axes."""
+        """(p, 6): the support of each body, at its origin and in its axes."""
         force = np.einsum("kji,kj->ki", bodies.poses[self.bodies, :3, :3], self.weights)
-        total = np.zeros((len(bodies.model.bodies), 6))
+        total = np.zeros((len(bodies.poses), 6))
         np.add.at(total, self.bodies, np.hstack([np.cross(self.centers, force), force]))
         return total

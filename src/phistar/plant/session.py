@@ -11,9 +11,10 @@ from phistar.errors import PhistarError, ShapeError
 from phistar.model import Free, Model
 from phistar.plant.actuators import Actuator
 from phistar.plant.batch_loop import ENTRIES, LINE_AT, LINE_ROOM
+from phistar.plant.body_motions import BodyMotions
 from phistar.plant.commands import Commands
 from phistar.plant.engine import Engine, System
-from phistar.plant.fields import BodyMotions, Field, generalized_forces
+from phistar.plant.fields import Field, generalized_forces
 from phistar.plant.step_loop import DIVERGED, STUCK
 from phistar.plant.tendon_rows import tendon_jacobian
 from phistar.short_repr import short_repr

@@ -13,7 +13,8 @@ import numpy as np
 from phistar.constraints import columns as c
 from phistar.errors import PhistarError
 from phistar.plant.batch_loop import MODE, PART_ONLY
-from phistar.plant.fields import BodyMotions, generalized_forces
+from phistar.plant.body_motions import BodyMotions
+from phistar.plant.fields import generalized_forces
 from phistar.plant.session import PlantState, Session
 from phistar.plant.step_tangents import StepTangents
 from phistar.short_repr import short_repr
@@ -38,8 +39,9 @@ def step_derivatives(plant: Plant, state: PlantState, command: Any = None, h: fl
     """Differentiate a step of the plant: exact, by the implicit function theorem.
 
     Contact is included, with the change of gaps, normals and points of contact; where one slides, friction's bound
-    follows the normal force. Loops, tendons, limits, dry friction, servos, springs and joints that move as told are;
-    fields, which are functions of whoever wrote them, are differenced. What contacts remember (bristles) is held fixed.
+    follows the normal force. Loops, tendons, limits, dry friction, servos, springs, bodies that bend and joints that
+    move as told are; fields, which are functions of whoever wrote them, are differenced. What contacts remember
+    (bristles) is held fixed.
 
     Parameters
     ----------
@@ -59,8 +61,7 @@ def step_derivatives(plant: Plant, state: PlantState, command: Any = None, h: fl
     Raises
     ------
     PhistarError
-        Where the step has impacts or is taken in several parts, and for plants with bodies that bend or delayed
-        actuators.
+        Where the step has impacts or is taken in several parts, and for plants with delayed actuators.
 
     Examples
     --------
@@ -70,8 +71,6 @@ def step_derivatives(plant: Plant, state: PlantState, command: Any = None, h: fl
     >>> plant.step_derivatives(plant.state([0.3, 0.2]), h=0.01).state.shape
     (4, 4)
     """
-    if plant.model.is_flexible:
-        raise PhistarError("Steps of bodies that bend are not differentiated; take differences of plant.step.")
     if any(actuator.delay > 0.0 for actuator in plant.actuators):
         raise PhistarError(
             "A step with delayed actuators depends on earlier commands; set delay=0 to differentiate it."

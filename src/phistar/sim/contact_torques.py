@@ -8,7 +8,7 @@ from phistar.backends.links.wide import wide_links
 from phistar.dynamics.frame_motion import frame_poses
 from phistar.errors import ModelError, ShapeError
 from phistar.model import Model
-from phistar.plant.fields import joint_forces
+from phistar.plant.body_motions import joint_forces
 from phistar.sim.trajectory import Contacts, Trajectory
 
 

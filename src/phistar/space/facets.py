@@ -12,7 +12,7 @@ from phistar.array_types import Array
 from phistar.errors import ModelError
 from phistar.model import Model
 from phistar.model.names import unknown
-from phistar.plant.fields import BodyMotions
+from phistar.plant.body_motions import BodyMotions, Parts
 from phistar.space.orbits import Orbit
 
 SUNLIGHT = 4.56e-6  # N/m²: pressure of sunlight on a black face at 1 au
@@ -21,7 +21,7 @@ SUNLIGHT = 4.56e-6  # N/m²: pressure of sunlight on a black face at 1 au
 @final
 @dataclass(frozen=True)
 class Facet:
-    """A flat face of a body.
+    """A flat face of a body; of one that bends it moves with the node nearest to its middle.
 
     Parameters
     ----------
@@ -60,22 +60,24 @@ class Facet:
 
 
 class Faces:
-    """Facets as arrays: bodies, areas, normals, centres."""
+    """Facets as arrays: the parts that carry them, areas, normals, centres."""
 
     def __init__(self, model: Model, facets: Sequence[Facet]) -> None:
         for facet in facets:
             if facet.body not in model.body_indices:
                 raise unknown("body", facet.body, list(model.body_indices), model.name)
         self.facets = tuple(facets)
-        self.bodies = np.array([model.body_indices[facet.body] for facet in facets], dtype=int)
+        parts = Parts.of(model)
+        found = [parts.nearest(model, model.body_indices[facet.body], facet.center) for facet in facets]
+        self.parts = np.array([part for part, _ in found], dtype=int)
         self.areas = np.array([facet.area for facet in facets])
         self.normals = np.array([facet.normal for facet in facets], dtype=float).reshape(-1, 3)
-        self.centers = np.array([facet.center for facet in facets], dtype=float).reshape(-1, 3)
+        self.centers = np.array([center for _, center in found], dtype=float).reshape(-1, 3)
 
-    def sums(self, forces: Array, bodies: int) -> Array:
-        """(n, 6): forces at the middles of the facets, in body axes, as wrenches of their bodies."""
-        total = np.zeros((bodies, 6))
-        np.add.at(total, self.bodies, np.hstack([np.cross(self.centers, forces), forces]))
+    def sums(self, forces: Array, count: int) -> Array:
+        """(count, 6): forces at the middles of the facets, in the axes of their parts, as wrenches on these."""
+        total = np.zeros((count, 6))
+        np.add.at(total, self.parts, np.hstack([np.cross(self.centers, forces), forces]))
         return total
 
 
@@ -112,13 +114,13 @@ class Drag:
         self.coefficients = np.array([facet.drag for facet in facets])
 
     def wrenches(self, bodies: BodyMotions) -> Array:
-        """(n, 6): at each body's origin and in its axes."""
+        """(p, 6): at each part's origin and in its axes."""
         faces, (_, orbiting) = self.faces, self.orbit.at(bodies.time)
-        turns, twists = bodies.poses[faces.bodies, :3, :3], bodies.twists[faces.bodies]
+        turns, twists = bodies.poses[faces.parts, :3, :3], bodies.twists[faces.parts]
         stream = twists[:, 3:] + np.cross(twists[:, :3], faces.centers) + np.einsum("kji,j->ki", turns, orbiting)
         meets = np.maximum(np.einsum("ki,ki->k", faces.normals, stream), 0.0)
         forces = -0.5 * self.density * (self.coefficients * faces.areas * meets)[:, None] * stream
-        return faces.sums(forces, len(bodies.model.bodies))
+        return faces.sums(forces, len(bodies.poses))
 
 
 @final
@@ -158,9 +160,9 @@ class SolarPressure:
         self.diffuse = np.array([facet.diffuse for facet in facets])[:, None]
 
     def wrenches(self, bodies: BodyMotions) -> Array:
-        """(n, 6): at each body's origin and in its axes."""
+        """(p, 6): at each part's origin and in its axes."""
         faces = self.faces
-        sun = np.einsum("kji,j->ki", bodies.poses[faces.bodies, :3, :3], self.sun)
+        sun = np.einsum("kji,j->ki", bodies.poses[faces.parts, :3, :3], self.sun)
         lit = np.maximum(np.einsum("ki,ki->k", faces.normals, sun), 0.0)[:, None]
         back = (1.0 - self.specular) * sun + 2.0 * (self.specular * lit + self.diffuse / 3.0) * faces.normals
-        return faces.sums(-self.pressure * faces.areas[:, None] * lit * back, len(bodies.model.bodies))
+        return faces.sums(-self.pressure * faces.areas[:, None] * lit * back, len(bodies.poses))

@@ -9,7 +9,8 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.model import Model
-from phistar.plant.fields import BodyMotions, Field, generalized_forces
+from phistar.plant.body_motions import BodyMotions
+from phistar.plant.fields import Field, generalized_forces
 
 
 @final

@@ -8,8 +8,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.errors import ModelError
-from phistar.model import Model
-from phistar.plant.fields import BodyMotions
+from phistar.plant.body_motions import BodyMotions
 from phistar.space.orbits import Orbit
 
 
@@ -17,10 +16,10 @@ from phistar.space.orbits import Orbit
 class OrbitalGravity:
     """Residual gravity of a planet in a frame that falls along an orbit: a field for `plant.add_field`.
 
-    The plant's world has inertial axes, and its origin goes along `orbit`; its own gravity must be zero. Body k, its
-    mass centre at x(k), feels m(g(r + x) − g(r)), which the small difference of two large numbers would lose: it is
-    taken from Encke's series, and of J₂ from the gradient's own difference. About its mass centre it feels the moment
-    3μ/r⁵ r × Ir of the gravity gradient.
+    The plant's world has inertial axes, and its origin goes along `orbit`; its own gravity must be zero. Body k (or
+    node k of one that bends), its mass centre at x(k), feels m(g(r + x) − g(r)), which the small difference of two
+    large numbers would lose: it is taken from Encke's series, and of J₂ from the gradient's own difference. About its
+    mass centre it feels the moment 3μ/r⁵ r × Ir of the gravity gradient.
 
     Parameters
     ----------
@@ -41,8 +40,8 @@ class OrbitalGravity:
         self.orbit, self.oblate = orbit, oblate
 
     def wrenches(self, bodies: BodyMotions) -> Array:
-        """(n, 6): at each body's origin and in its axes."""
-        masses, centers, tensors = mass_properties(bodies.model)
+        """(p, 6): at each part's origin and in its axes; of a body that bends node by node."""
+        _, _, masses, centers, tensors = bodies.parts
         turns, origins = bodies.poses[:, :3, :3], bodies.poses[:, :3, 3]
         origin, _ = self.orbit.at(bodies.time)
         offsets = origins + np.einsum("kij,kj->ki", turns, centers)
@@ -69,17 +68,3 @@ class OrbitalGravity:
         places = origin + offsets
         round_part = -planet.mu * places / np.linalg.norm(places, axis=1)[:, None] ** 3
         return fall + planet.gravity(places) - round_part
-
-
-def mass_properties(model: Model) -> tuple[Array, Array, Array]:
-    """Masses (n,), mass centres (n, 3) and tensors about them (n, 3, 3) of the bodies, in their axes."""
-
-    def read() -> tuple[Array, Array, Array]:
-        inertias = [body.inertia for body in model.bodies]
-        return (
-            np.array([inertia.mass for inertia in inertias]),
-            np.array([np.asarray(inertia.com) for inertia in inertias]).reshape(-1, 3),
-            np.array([np.asarray(inertia.tensor) for inertia in inertias]).reshape(-1, 3, 3),
-        )
-
-    return model.kept(("space", "mass properties"), read)

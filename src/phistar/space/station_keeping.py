@@ -10,8 +10,7 @@ from phistar.array_types import Array
 from phistar.errors import ModelError
 from phistar.model import Model
 from phistar.model.names import unknown
-from phistar.plant.fields import BodyMotions
-from phistar.space.gravity import mass_properties
+from phistar.plant.body_motions import BodyMotions
 from phistar.space.thrusters import Thrusters, reach
 from phistar.spatial import log
 
@@ -76,9 +75,9 @@ class StationKeeping:
         station_gains: tuple[float, float] = (0.0, 0.0),
         follow: str | None = None,
     ) -> None:
-        bodies = sorted(set(thrusters.bodies.tolist()))
-        if len(bodies) != 1:
-            raise ModelError("Station keeping takes thrusters on one body, at least one.")
+        bodies = sorted({model.body_indices[thruster.body] for thruster in thrusters.thrusters})
+        if len(bodies) != 1 or model.bodies[bodies[0]].modes:
+            raise ModelError("Station keeping takes thrusters on one rigid body, at least one.")
         if not 0.0 < period < np.inf or not np.all(np.array([*attitude_gains, *station_gains]) >= 0.0):
             raise ModelError("Station keeping needs a period above 0 s and gains of 0 or more.")
         self.thrusters, self.period = thrusters, period
@@ -115,7 +114,7 @@ class StationKeeping:
                     )
 
     def wrenches(self, bodies: BodyMotions) -> Array:
-        """(n, 6): none of its own; the thrusters push from the next step on."""
+        """(p, 6): none of its own; the thrusters push from the next step on."""
         if bodies.step > 0.0:
             if bodies.time < self._before:  # a run begins
                 self._start, self._due = None, bodies.time
@@ -124,7 +123,7 @@ class StationKeeping:
                 self._due += self.period
                 shares = reach(self.thrusters.thrusters, self.wrench(bodies))[1]
                 self.thrusters.fire(bodies.time + bodies.step, shares * self.period)
-        return np.zeros((len(bodies.model.bodies), 6))
+        return np.zeros((len(bodies.poses), 6))
 
     def wrench(self, bodies: BodyMotions) -> Array:
         """[moment; force] that is wanted, at the body's origin and in its axes."""
@@ -148,24 +147,28 @@ class StationKeeping:
         """Velocity (3,) of the mass centre of what is followed, in world axes; zero of the world."""
         if self._followed is None:
             return np.zeros(3)
-        center, twist = mass_properties(bodies.model)[1][self._followed], bodies.twists[self._followed]
-        return bodies.poses[self._followed, :3, :3] @ (twist[3:] + np.cross(twist[:3], center))
+        own = bodies.parts.carriers == self._followed
+        masses, centers, twists = bodies.parts.masses[own], bodies.parts.centers[own], bodies.twists[own]
+        speeds = twists[:, 3:] + np.cross(twists[:, :3], centers)
+        return np.einsum("k,kij,kj->i", masses / masses.sum(), bodies.poses[own, :3, :3], speeds)
 
     def motion(self, bodies: BodyMotions) -> tuple[Any, float, Any, Any, Any]:
         """Mass centre, mass, momentum, spin about the mass centre and tensor about it of the craft, in world axes."""
-        masses, centers, tensors = (each[self.craft] for each in mass_properties(bodies.model))
-        poses, twists = bodies.poses[self.craft], bodies.twists[self.craft]
+        carriers, _, masses, centers, tensors = bodies.parts
+        own = np.isin(carriers, self.craft)
+        masses, centers, tensors = masses[own], centers[own], tensors[own]
+        poses, twists = bodies.poses[own], bodies.twists[own]
         axes = poses[:, :3, :3]
         places = np.einsum("kij,kj->ki", axes, centers) + poses[:, :3, 3]
         rates = np.einsum("kij,kj->ki", axes, twists[:, :3])
         speeds = np.einsum("kij,kj->ki", axes, twists[:, 3:] + np.cross(twists[:, :3], centers))
-        own = axes @ tensors @ np.swapaxes(axes, 1, 2)
+        turned = axes @ tensors @ np.swapaxes(axes, 1, 2)
         mass = float(masses.sum())
         center = masses @ places / mass
         arms = places - center
-        spin = np.einsum("kij,kj->i", own, rates) + masses @ np.cross(arms, speeds)
+        spin = np.einsum("kij,kj->i", turned, rates) + masses @ np.cross(arms, speeds)
         spread = np.einsum("k,k,ij->ij", masses, np.sum(arms**2, axis=1), np.eye(3))
-        tensor = own.sum(axis=0) + spread - np.einsum("k,ki,kj->ij", masses, arms, arms)
+        tensor = turned.sum(axis=0) + spread - np.einsum("k,ki,kj->ij", masses, arms, arms)
         return center, mass, masses @ speeds, spin, tensor
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -12,7 +12,7 @@ from phistar.array_types import Array, ArrayLike
 from phistar.errors import ModelError, PhistarError, ShapeError
 from phistar.model import Model
 from phistar.model.names import unknown
-from phistar.plant.fields import BodyMotions
+from phistar.plant.body_motions import BodyMotions, Parts
 
 _NOTHING = 1e-12  # of full thrust: a wrench below it is rounding
 _MISSED = 1e-9  # of the wanted wrench: what an allocation may miss of it
@@ -21,7 +21,7 @@ _MISSED = 1e-9  # of the wanted wrench: what an allocation may miss of it
 @final
 @dataclass(frozen=True)
 class Thruster:
-    """A thruster on a body: on or off.
+    """A thruster on a body: on or off. On one that bends it moves with the nearest node.
 
     Parameters
     ----------
@@ -99,8 +99,13 @@ class Thrusters:
             if thruster.body not in model.body_indices:
                 raise unknown("body", thruster.body, list(model.body_indices), model.name)
         self.thrusters = tuple(thrusters)
-        self.bodies = np.array([model.body_indices[thruster.body] for thruster in thrusters], dtype=int)
-        self.columns = np.array([thruster.wrench for thruster in thrusters]).reshape(-1, 6)
+        parts = Parts.of(model)
+        found = [parts.nearest(model, model.body_indices[jet.body], jet.position) for jet in thrusters]
+        self.parts = np.array([part for part, _ in found], dtype=int)
+        self.places = np.array([place for _, place in found], dtype=float).reshape(-1, 3)
+        self.columns = np.array(
+            [replace(jet, position=tuple(place)).wrench for jet, place in zip(thrusters, self.places, strict=True)]
+        ).reshape(-1, 6)
         self.starts, self.ends = np.zeros(len(self.thrusters)), np.zeros(len(self.thrusters))
 
     def fire(self, time: float, on_times: ArrayLike) -> Array:
@@ -115,13 +120,13 @@ class Thrusters:
         return taken
 
     def wrenches(self, bodies: BodyMotions) -> Array:
-        """(n, 6): mean over the step of what is on."""
-        total, begin, end = np.zeros((len(bodies.model.bodies), 6)), bodies.time, bodies.time + bodies.step
+        """(p, 6): mean over the step of what is on."""
+        total, begin, end = np.zeros((len(bodies.poses), 6)), bodies.time, bodies.time + bodies.step
         if bodies.step > 0.0:
             on = np.maximum(np.minimum(self.ends, end) - np.maximum(self.starts, begin), 0.0) / bodies.step
         else:
             on = ((self.starts <= begin) & (begin < self.ends)).astype(float)
-        np.add.at(total, self.bodies, on[:, None] * self.columns)
+        np.add.at(total, self.parts, on[:, None] * self.columns)
         return total
 
 
@@ -225,20 +230,20 @@ class Plume:
             raise unknown("body", body, list(model.body_indices), model.name)
         if not (0.0 < area < np.inf and 0.0 < spread < np.pi):
             raise ModelError("A plume needs an area greater than 0 m² and a spread between 0 and π rad.")
-        self.thrusters, self.body, self.area, self.spread = thrusters, model.body_indices[body], area, spread
-        self.body_name = body
-        self.center = np.asarray(model.bodies[self.body].inertia.com)
+        self.thrusters, self.area, self.spread, self.body_name = thrusters, area, spread, body
+        number = model.body_indices[body]
+        self.part, self.center = Parts.of(model).nearest(model, number, model.bodies[number].inertia.com)
 
     def wrenches(self, bodies: BodyMotions) -> Array:
-        """(n, 6): on the body that is hit alone."""
-        total, step = np.zeros((len(bodies.model.bodies), 6)), bodies.step
-        pose = bodies.poses[self.body]
+        """(p, 6): on the body that is hit alone."""
+        total, step = np.zeros((len(bodies.poses), 6)), bodies.step
+        pose = bodies.poses[self.part]
         target = pose[:3, :3] @ self.center + pose[:3, 3]
         sets, push = self.thrusters, np.zeros(3)
         for number, thruster in enumerate(sets.thrusters):
             on = min(sets.ends[number], bodies.time + step) - max(sets.starts[number], bodies.time)
-            carrier = bodies.poses[sets.bodies[number]]
-            way = target - carrier[:3, :3] @ np.asarray(thruster.position) - carrier[:3, 3]
+            carrier = bodies.poses[sets.parts[number]]
+            way = target - carrier[:3, :3] @ sets.places[number] - carrier[:3, 3]
             distance = float(np.linalg.norm(way))
             if on <= 0.0 or distance == 0.0:
                 continue
@@ -247,5 +252,5 @@ class Plume:
             flux = np.exp(-0.5 * (angle / self.spread) ** 2) / (2.0 * np.pi * (self.spread * distance) ** 2)
             push += thruster.force * min(self.area * flux, 1.0) * (on / step) * way / distance
         own = pose[:3, :3].T @ push
-        total[self.body] = np.concatenate([np.cross(self.center, own), own])
+        total[self.part] = np.concatenate([np.cross(self.center, own), own])
         return total

@@ -91,8 +91,8 @@ def half_turn(velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
     return np.concatenate([above, spin, below], axis=-2)
 
 
-def node_at(body: FlexibleInertia, j: int, eta: np.ndarray) -> Node:
-    """Node j at modal coordinates (…, m), floats or traced scalars."""
+def node_at(body: FlexibleInertia, j: int | slice, eta: np.ndarray) -> Node:
+    """Node j at modal coordinates (…, m), floats or traced scalars; of one state also several nodes at once."""
     gamma, rotation, bend = body.modes[j], body.rotations[j], body.second_order[j]
     bent = np.matmul(bend, eta[..., None, :, None])[..., 0]
     slide = gamma + bent
