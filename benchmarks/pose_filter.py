@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom, chi2
+from scipy.stats import binom
 
 import phistar as ps
 from phistar.estimation.free_body import FreeBody
@@ -75,9 +75,7 @@ def errors(seed: int) -> dict[str, dict[str, np.ndarray]]:
     truth, seen = tumbling(seed)
     times = [x.t for x in truth]
     found, smooth, least = FILTER.run(times, seen)[-1], FILTER.smooth(times, seen), cramer_rao(truth)
-    away = found.away(truth[-1])
-    nees = np.einsum("ri,rij,rj->r", away, np.linalg.inv(found.covariance), away)
-    made = {"": {"nees": nees, "spin": np.linalg.norm(truth[0].spin, axis=-1)}}
+    made = {"": {"nees": found.nees(truth[-1]), "spin": np.linalg.norm(truth[0].spin, axis=-1)}}
     for name, direction in DIRECTIONS.items():
         slope = slopes(direction(truth[-1].moved(small_displacements((BODIES, 14)))))
         best = np.sqrt(np.trace(slope @ least @ np.swapaxes(slope, -1, -2), axis1=-2, axis2=-1))
@@ -97,6 +95,11 @@ def _angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.degrees(np.arcsin(np.clip(np.linalg.norm(np.cross(one, other), axis=-1), 0.0, 1.0)))
 
 
+def _nees(squares: np.ndarray) -> str:
+    found = ps.estimation.consistency(squares, 14)
+    return f"NEES {found.mean:.2f} (95 % band {found.low:.2f} to {found.high:.2f})"
+
+
 def _interval(x: np.ndarray) -> str:
     """The median, and the order statistics between which it is in 95 of 100 cases."""
     low, high = (int(binom.ppf(p, len(x), 0.5)) for p in (0.025, 0.975))
@@ -108,21 +111,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The pose filter's errors against what it says of them")
     parser.add_argument("--sets", type=int, default=5)
     sets: list[Any] = []
-    low, high = (chi2.ppf(p, 14 * BODIES) / BODIES for p in (0.025, 0.975))
     for seed in range(1, 1 + parser.parse_args().sets):
         made = errors(seed)
         sets.append(made)
         own = made["spin in the world"]
-        print(
-            f"set {seed}, {BODIES} bodies: NEES {made['']['nees'].mean():.2f} (95 % band {low:.2f} to {high:.2f});",
-            end="",
-        )
+        print(f"set {seed}, {BODIES} bodies: {_nees(made['']['nees'])};", end="")
         print(f" spin in the world, deg: at any time by smooth {np.median(own['smooth']):.4f},", end="")
         print(f" filter at the end {np.median(own['filter']):.4f}, bound {np.median(own['bound']):.4f}", flush=True)
     count = BODIES * len(sets)
-    low, high = (chi2.ppf(p, 14 * count) / count for p in (0.025, 0.975))
-    nees = np.concatenate([x[""]["nees"] for x in sets])
-    print(f"all {count} bodies: NEES {nees.mean():.2f} (95 % band {low:.2f} to {high:.2f}); medians in degrees")
+    print(f"all {count} bodies: {_nees(np.concatenate([x['']['nees'] for x in sets]))}; medians in degrees")
     for name in DIRECTIONS:
         off = {key: np.concatenate([x[name][key] for x in sets]) for key in ("filter", "smooth", "bound")}
         over = np.median(off["smooth"], axis=1)  # of each body, over its 20 s

@@ -82,6 +82,10 @@ def test_gains_are_zero_where_a_bound_is_met():
         ({"A": np.full((n, n), np.nan)}, "not finite"),
         ({"B": np.ones((n + 1, m))}, "B has shape"),
         ({"Q": "heavy"}, "must be an array of numbers"),
+        ({"bounds": (np.ones(m), -2.0 * np.ones(m))}, "above the greatest by up to 3"),
+        ({"bounds": (np.ones(m),)}, "bounds are a pair"),
+        ({"bounds": (np.ones(m), np.ones(m + 1))}, "do not fit together"),
+        ({"bounds": (np.full(m, np.nan), np.ones(m))}, "no numbers"),
     ],
 )
 def test_bad_input_gets_a_sentence(changed, said):

@@ -132,3 +132,28 @@ def test_what_is_asked_for_is_met_beside_a_posture(weight):
     found = c.solve_tasks(ARM, [c.FrameTask("tool", place, weight), c.PostureTask(START)], START)
     assert found.success and found.iterations > 0
     assert np.abs(ps.forward_kinematics(ARM, found.q, "tool")[:3, 3] - place).max() < 1e-5
+
+
+def test_what_cannot_be_met_is_named_with_how_far():
+    place = ps.forward_kinematics(ARM, START, "tool")[:3, 3]
+    far = c.solve_tasks(ARM, [c.PostureTask(START), c.FrameTask("tool", [5.0, 0.0, 0.0])], START)
+    assert not far.success and far.reason.startswith("task 1 (FrameTask of tool) is missed by 4.")
+    met = c.solve_tasks(ARM, [c.FrameTask("tool", place)], START)
+    assert met.success and met.reason == "reached"
+
+
+def test_a_task_that_is_met_beyond_a_limit_is_not_met():
+    place = ps.forward_kinematics(ARM, START, "tool")[:3, 3]
+    around = c.SphereLimit("tool", place + np.array([0.05, 0.0, 0.0]), 0.1)
+    found = c.solve_tasks(ARM, [c.FrameTask("tool", place)], START, limits=[c.JointLimits(), around])
+    away = np.linalg.norm(ps.forward_kinematics(ARM, found.q, "tool")[:3, 3] - around.center)
+    assert not found.success and away > 0.1 - 1e-5
+    assert "FrameTask of tool" in found.reason and "missed by 0.05" in found.reason
+
+
+def test_rates_need_a_state_and_a_weight_of_their_own():
+    pose = ps.forward_kinematics(ARM, START, "tool")
+    with pytest.raises(ps.ShapeError, match="not finite"):
+        c.task_rates(ARM, np.nan * START, [c.FrameTask("tool", pose)], 0.1)
+    with pytest.raises(ps.ShapeError, match="damping is the weight"):
+        c.task_rates(ARM, START, [c.FrameTask("tool", pose)], 0.1, damping=-1.0)

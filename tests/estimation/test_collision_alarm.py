@@ -70,8 +70,12 @@ def test_bad_settings_get_a_sentence():
     rng = np.random.default_rng(0)
     with pytest.raises(ps.ShapeError, match="at least 1000 are needed"):
         ps.estimation.CollisionTest.calibrated(rng.normal(size=(500, 6)))
-    with pytest.raises(ps.ShapeError, match="finite"):
-        ps.estimation.CollisionTest.calibrated(np.full((20_000, 6), np.nan))
+    spoiled = rng.normal(size=(20_000, 6))
+    spoiled[77, 2] = np.nan
+    with pytest.raises(ps.PhistarError, match="not finite in 1 samples, the first is 77"):
+        ps.estimation.CollisionTest.calibrated(spoiled)
+    with pytest.raises(ps.ShapeError, match="no noise of its own"):
+        ps.estimation.CollisionTest.calibrated(np.ones((20_000, 6)))
     test = ps.estimation.CollisionTest.calibrated(rng.normal(size=(20_000, 6)))
     with pytest.raises(ps.ShapeError, match="are isolated"):
         test.isolate(ps.load("planar2"), [0.0, 0.0], rng.normal(size=(10, 6)))

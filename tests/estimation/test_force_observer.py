@@ -59,3 +59,7 @@ def test_a_push_is_found_and_where_it_acts(arm):
 def test_bad_settings_get_a_sentence(arm):
     with pytest.raises(ps.ShapeError, match="gain must be positive"):
         ps.estimation.ForceObserver(arm, gain=-1.0)
+    observer, still = ps.estimation.ForceObserver(arm), np.zeros(arm.nv)
+    memory = observer.start(arm.neutral(), still)
+    with pytest.raises(ps.PhistarError, match="this sample is not finite"):
+        observer.update(memory, arm.neutral(), still, np.nan * still)

@@ -102,6 +102,9 @@ def test_innovations_of_a_true_model_are_consistent():
         ({"y": np.full((T, m), np.inf)}, "infinite"),
         ({"W": np.full((n, n), np.nan)}, "not finite"),
         ({"y": np.zeros(T)}, r"\(T, m\)"),
+        ({"y": "a log"}, "must be numbers"),
+        ({"W": np.triu(np.ones((n, n)))}, "W must be symmetric"),
+        ({"P0": np.triu(np.ones((n, n)))}, "P0 must be symmetric"),
     ],
 )
 def test_bad_input_gets_a_sentence(series, changed, said):

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 import phistar as ps
+from phistar.estimation import consistency
 from phistar.estimation.free_body import FreeBody
 from phistar.estimation.pose_filter import PoseEstimate
 from phistar.spatial.rotations import exp
@@ -33,26 +33,13 @@ def tumbling(runs, samples, spin, rng):
     return PERIOD * np.arange(samples), seen, PoseEstimate(0.0, body, np.zeros(0), np.zeros(0))
 
 
-def nees(found, truth):
-    away = found.away(truth)
-    return np.einsum("ri,rij,rj->r", away, np.linalg.inv(found.covariance), away)
-
-
-def band(freedom, runs):
-    """Where the mean over runs is with 99 % probability."""
-    return np.array([chi2.ppf(p, freedom * runs) / runs for p in (0.005, 0.995)])
-
-
 @pytest.mark.parametrize("method", ["ukf", pytest.param("ekf", marks=pytest.mark.slow)])
 def test_estimates_are_as_good_as_they_say(method):
     t, seen, truth = tumbling(30, 60, 1.0, np.random.default_rng(0))
     body = ps.estimation.PoseFilter(PLACE, TURN, 1e-6, 1e-6, speed=0.1, spin=1.0, moment=0.3, window=45, method=method)
     found = body.run(t, seen)
-    low, high = band(14, 30)
-    assert low <= nees(found[-1], truth).mean() <= high
-    late = np.stack([estimate.nis for estimate in found[10:]])
-    low, high = band(6, late.size)
-    assert low <= late.mean() <= high
+    assert consistency(found[-1].nees(truth), 14, 0.99).consistent
+    assert consistency([estimate.nis for estimate in found[10:]], 6, 0.99).consistent
 
 
 @pytest.mark.slow
@@ -61,8 +48,7 @@ def test_two_hundred_bodies_are_consistent_and_their_spin_is_found():
     t, seen, truth = tumbling(runs, 201, 0.8, np.random.default_rng(1))
     found = ps.estimation.PoseFilter(PLACE, TURN, 1e-6, 1e-6, speed=0.1, spin=0.8, moment=0.3, window=250)
     found = found.run(t, seen)[-1]
-    low, high = (chi2.ppf(p, 14 * runs) / runs for p in (0.025, 0.975))
-    assert low <= nees(found, truth).mean() <= high
+    assert consistency(found.nees(truth), 14).consistent
     sizes = [np.linalg.norm(x, axis=-1) for x in (found.spin, truth.spin)]
     angle = np.degrees(np.arccos(np.clip(np.sum(found.spin * truth.spin, axis=-1) / sizes[0] / sizes[1], -1, 1)))
     assert np.median(angle) < 0.15 and np.abs(np.median(found.moments, axis=0) - MOMENTS).max() < 0.01
@@ -72,8 +58,7 @@ def test_later_poses_tell_of_earlier_states_and_the_last_is_the_filters():
     t, seen, truth = tumbling(12, 24, 1.0, np.random.default_rng(5))
     body = ps.estimation.PoseFilter(PLACE, TURN, 1e-6, 1e-6, speed=0.1, spin=1.0, moment=0.3, window=60)
     smooth, found = body.smooth(t, seen), body.run(t, seen)
-    low, high = band(14, 12)
-    assert low <= nees(smooth[-1], truth).mean() <= high
+    assert consistency(smooth[-1].nees(truth), 14, 0.99).consistent
     for k in (3, 12):
         sizes = [np.trace(x[k].covariance[:, 9:12, 9:12], axis1=-2, axis2=-1) for x in (smooth, found)]
         assert np.all(sizes[0] < sizes[1])
@@ -102,6 +87,13 @@ def test_bad_sightings_and_settings_get_a_sentence():
     ):
         with pytest.raises(ps.ShapeError, match=said):
             body.start(pose)
+    log = np.tile(np.eye(4), (5, 1, 1))
+    log[3, 0, 3] = np.nan
+    for follow in (body.run, body.smooth):
+        with pytest.raises(ps.PhistarError, match="1 poses or their times are not finite, the first is 3"):
+            follow(np.arange(5.0), log)
+    with pytest.raises(ps.PhistarError, match="the first is 2"):
+        body.run([0.0, 1.0, np.nan], log[:3])
     with pytest.raises(ps.PhistarError, match="'ukf' or 'ekf'"):
         ps.estimation.PoseFilter(PLACE, TURN, method="particles")
     with pytest.raises(ps.ShapeError, match="position_noise must be positive"):

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import chi2
 
 import phistar as ps
+from phistar.estimation import consistency
 from phistar.spatial.rotations import exp, log
 
 PERIOD, NOISE, DRIFT = 0.02, 2e-3, 0.05
@@ -34,11 +35,6 @@ def driven(model, runs, samples, rng):
     return PERIOD * np.arange(samples), *(np.stack(x) for x in zip(*log, strict=True)), tau
 
 
-def band(freedom, count):
-    """Where a mean is with 99 % probability."""
-    return [chi2.ppf(p, freedom * count) / count for p in (0.005, 0.995)]
-
-
 @pytest.mark.parametrize("method", ["ekf", "ukf"])
 @pytest.mark.parametrize("make", [lambda: ps.planar_chain(2, gravity=(0, -9.81, 0)), floating], ids=["arm", "floating"])
 def test_estimates_of_robots_are_as_good_as_they_say(make, method):
@@ -51,11 +47,8 @@ def test_estimates_of_robots_are_as_good_as_they_say(make, method):
         model.integrate(q[0], errors[:, : model.nv]), v[0] + errors[:, model.nv :], position=0.05, rate=0.3
     )
     found = robot.run(start, t, seen, tau)
-    low, high = band(2 * model.nv, runs)
-    assert low <= found[-1].nees(q[-1], v[-1]).mean() <= high
-    late = np.stack([estimate.nis for estimate in found[5:]])
-    low, high = band(model.nv, late.size)
-    assert low <= late.mean() <= high
+    assert consistency(found[-1].nees(q[-1], v[-1]), 2 * model.nv, 0.99).consistent
+    assert consistency([estimate.nis for estimate in found[5:]], model.nv, 0.99).consistent
 
 
 def test_a_linear_robot_has_kalmans_filter():
@@ -114,7 +107,15 @@ def test_bad_settings_and_measurements_get_a_sentence():
         robot.update(start, 2.0, [0.0, 0.0, 0.0])
     with pytest.raises(ps.ShapeError, match="noise is of"):
         ps.estimation.RobotFilter(arm, np.eye(3)).update(start, 2.0, [0.0, 0.0])
-    for settings in ({"noise": -1.0}, {"noise": 1.0, "acceleration": -1.0}, {"noise": 1.0, "longest": 0.0}):
+    for state in ([np.nan, 0.0], [0.0, np.inf]):
+        with pytest.raises(ps.ShapeError, match="a finite state"):
+            robot.start(state, [0, 0], position=0.1, rate=0.1)
+    with pytest.raises(ps.PhistarError, match=r"at 2 s has infinite numbers"):
+        robot.update(start, 2.0, [np.inf, 0.0])
+    with pytest.raises(ps.PhistarError, match="before 2 s are not finite"):
+        robot.update(start, 2.0, [0.0, 0.0], tau=[np.nan, 0.0])
+    wrong = ({"noise": x} for x in (-1.0, np.zeros((2, 2)), -np.eye(2), [[1.0, 0.5], [0.0, 1.0]], np.ones((2, 3))))
+    for settings in (*wrong, {"noise": 1.0, "acceleration": -1.0}, {"noise": 1.0, "longest": 0.0}):
         with pytest.raises(ps.ShapeError):
             ps.estimation.RobotFilter(arm, **settings)
     with pytest.raises(ps.PhistarError, match="'ekf' or 'ukf'"):

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 from phistar.capture.prediction import tumble
+from phistar.estimation import consistency
 from phistar.estimation.free_body import ERRORS, FreeBody, tensor
 from phistar.estimation.sighted_body import (
     Base,
@@ -78,8 +78,7 @@ def test_errors_and_innovations_are_as_large_as_the_covariance_says():
         e = belief.away(truth)
         nees.append(e @ np.linalg.solve(P, e))
         nis.append(own[1:].mean())
-    low, high = (chi2.ppf(p, ERRORS * runs) / runs for p in (0.005, 0.995))
-    assert low < np.mean(nees) < high
+    assert consistency(nees, ERRORS, 0.99).consistent
     assert abs(np.mean(nis) - 12.0) < 0.3
 
 

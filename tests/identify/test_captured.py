@@ -73,6 +73,10 @@ def test_a_log_that_shows_nothing_or_is_broken_gets_a_sentence():
     q, v = logged(model, rng, 50)
     with pytest.raises(ps.InfeasibleError, match="does not move"):
         ps.identify.captured_inertia(model, "target", q, 0.0 * v, total=np.zeros(6))
+    with pytest.raises(ps.ShapeError, match="momentum \\(6,\\), finite"):
+        ps.identify.captured_inertia(model, "target", q, v, total=np.full(6, np.nan))
+    with pytest.raises(ps.ShapeError, match="one for each part of the momentum"):
+        ps.identify.captured_inertia(model, "target", q, v, noise="little")
     with pytest.raises(ps.PhistarError, match="not finite in 1 samples, the first is 3"):
         v[3, 0] = np.nan
         ps.identify.captured_inertia(model, "target", q, v)

@@ -97,6 +97,7 @@ def test_a_log_at_rest_names_what_it_does_not_show(arm, caplog):
     assert "joint1.damping" in found.unexcited and "joint3.friction" in found.unexcited
     assert not any(name.startswith("link3.my") for name in found.unexcited)
     assert "does not show" in caplog.text and found.physical
+    assert "plain least squares" not in caplog.text  # the first joint is upright, and feels rounding alone
     assert np.allclose(found.predict(q, still, still), ps.gravity_load(arm, q), atol=1e-4 * 50)
 
 
@@ -156,6 +157,8 @@ def test_excitation_keeps_the_limits_and_its_rates_are_its_own(arm, path):
         ({"tau": np.zeros((299, 5))}, "a row for each"),
         ({"terms": ("inductance",)}, "no 'inductance'"),
         ({"noise": -1.0}, "must be positive"),
+        ({"noise": "little"}, "must be positive, one number or 5"),
+        ({"noise": np.inf}, "must be positive"),
         ({"spread": -1.0}, "spread is a standard deviation"),
         ({}, "All forces of the log are zero"),
     ],

@@ -97,7 +97,7 @@ def lqr(
     given = {"A": A, "B": B, "Q": Q, "R": R, "S": cross, "c": drift, "q": q, "r": r}
     arrays = {name: _array(name, value) for name, value in given.items() if value is not None}
     if bounds is not None:
-        arrays |= {"low": _array("bounds", bounds[0]), "high": _array("bounds", bounds[1])}
+        arrays |= _bounds(bounds)
     n, m = arrays["A"].shape[-1], arrays["B"].shape[-1]
     sweep = RiccatiSweep(_steps(arrays, steps), n, m)
     for name, array in arrays.items():
@@ -126,11 +126,26 @@ def _array(name: str, value: Any) -> np.ndarray:
     except (TypeError, ValueError):
         raise ShapeError(f"{name} must be an array of numbers; it was given {value!r:.100}.") from None
     if not (np.isfinite(array).all() or (name == "bounds" and not np.isnan(array).any())):
-        raise ShapeError(f"{name} has entries that are not finite.")
+        raise ShapeError(f"{name} has entries that are {'no numbers' if name == 'bounds' else 'not finite'}.")
     rank = 1 if name in VECTORS or name == "bounds" else 2
     if array.ndim not in (rank, rank + 1):
         raise ShapeError(f"{name} has shape {array.shape}; it must have {rank} axes, or {rank + 1} with one for steps.")
     return array
+
+
+def _bounds(given: tuple[Any, Any]) -> dict[str, np.ndarray]:
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise ShapeError(f"bounds are a pair, the least and the greatest controls; not {given!r:.60}.")
+    low, high = (_array("bounds", x) for x in given)
+    try:
+        room = high - low
+    except ValueError:
+        raise ShapeError(f"The bounds have shapes {low.shape} and {high.shape}, which do not fit together.") from None
+    if (room < 0.0).any():
+        raise InfeasibleError(
+            f"The bounds leave no control: the least is above the greatest by up to {-np.min(room):.3g}."
+        )
+    return {"low": low, "high": high}
 
 
 def _steps(arrays: dict[str, np.ndarray], steps: int | None) -> int:

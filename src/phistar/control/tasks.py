@@ -283,6 +283,10 @@ def task_rates(
     place = model.checked_q(q)
     if place.ndim != 1 or not dt > 0.0 or not tasks:
         raise ShapeError(f"task_rates takes one state (nq,), a positive dt and at least one task; q is {place.shape}.")
+    if not np.isfinite(place).all():
+        raise ShapeError(f"q has numbers that are not finite; {model.name} stands nowhere.")
+    if not 0.0 <= damping < np.inf:
+        raise ShapeError(f"damping is the weight of every rate, not negative; it is {damping!r:.60}.")
     H, c = damping * np.eye(model.nv), np.zeros(model.nv)
     for task in tasks:
         error, J = task.rows(model, place)
@@ -303,9 +307,14 @@ def task_rates(
 
 def _violations_of(limits: Sequence[Limit], rows: list[tuple[np.ndarray, np.ndarray]], dt: float) -> str:
     """The limits that the robot stands beyond, with how far."""
+    return _limit_violations(limits, rows, dt, 0.0) or "loops that are open cannot close within them"
+
+
+def _limit_violations(
+    limits: Sequence[Limit], rows: list[tuple[np.ndarray, np.ndarray]], dt: float, allowed: float
+) -> str:
     beyond = [(-dt * float(h.min(initial=0.0)), limit) for limit, (_, h) in zip(limits, rows, strict=True)]
-    told = [f"{limit!r:.100} is passed by {far:.3g}" for far, limit in beyond if far > 0.0]
-    return ", ".join(told) or "loops that are open cannot close within them"
+    return ", ".join(f"{limit!r:.100} is passed by {far:.3g}" for far, limit in beyond if far > allowed)
 
 
 def _feasible_rates(model: Model, q: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -321,12 +330,14 @@ def _feasible_rates(model: Model, q: np.ndarray, dt: float) -> tuple[np.ndarray,
 
 @short_repr
 class TaskSolution(NamedTuple):
-    """q (nq,); whether every task is met (`success`), the weighted `error` that is left, and how many `iterations`."""
+    """q (nq,); whether every task is met within the limits (`success`), the weighted `error` that is left, and how many
+    `iterations`; `reason` says which tasks are missed and which limits passed, and by how much."""
 
     q: Array
     success: bool
     error: float
     iterations: int
+    reason: str
 
 
 def solve_tasks(
@@ -374,23 +385,40 @@ def solve_tasks(
     q, left, count = np.clip(begin, model.lower_limits, model.upper_limits), np.inf, 0
     before_step, most = np.zeros(model.nv), LONGEST
     for count in range(iterations + 1):
-        left, before = _remaining_error(model, tasks, q), left
-        if left <= tolerance or count == iterations or (count > 20 and abs(before - left) <= 1e-12 * left):
+        errors, before = _remaining_errors(model, tasks, q), left
+        left = float(np.linalg.norm(list(errors.values())))
+        met = left <= tolerance and not _limit_violations(
+            limits, [limit.rows(model, q, 1.0) for limit in limits], 1.0, tolerance
+        )
+        if met or count == iterations or (count > 20 and abs(before - left) <= 1e-12 * left):
             break
         step = task_rates(model, q, tasks, 1.0, limits=limits, damping=1e-9 + 1e-4 * min(left, 1.0) ** 2)
         most = 0.5 * most if step @ before_step < 0.0 else min(2.0 * most, LONGEST)
         before_step = step * min(1.0, most / max(float(np.abs(step).max(initial=0.0)), 1e-300))
         q = model.integrate(q, before_step)
-    return TaskSolution(q, left <= tolerance, left, count)
+    return TaskSolution(q, met, left, count, "reached" if met else _reason(model, errors, limits, q, tolerance))
 
 
-def _remaining_error(model: Model, tasks: Sequence[Task], q: np.ndarray) -> float:
-    total = float(np.sum(loop_residual(model, q) ** 2)) if model.loops else 0.0
+def _reason(model: Model, errors: dict[str, float], limits: Sequence[Limit], q: np.ndarray, tolerance: float) -> str:
+    """Which tasks are missed and which limits passed at the end, and by how much."""
+    least = min(tolerance, max(errors.values()))
+    missed = ", ".join(
+        f"{name} is missed by {error:.3g}" for name, error in errors.items() if error >= least and error > 0.0
+    )
+    passed = _limit_violations(limits, [limit.rows(model, q, 1.0) for limit in limits], 1.0, tolerance)
+    return "; ".join(text for text in (missed, passed) if text)
+
+
+def _remaining_errors(model: Model, tasks: Sequence[Task], q: np.ndarray) -> dict[str, float]:
+    """The weighted error of each task, and of open loops, by name."""
     errors = [task.rows(model, q)[0] for task in tasks]
     weights = [_weights(task, error) for task, error in zip(tasks, errors, strict=True)]
     least = WISH * max(float(weight.max(initial=0.0)) for weight in weights)
     if not least:
         raise ShapeError("All weights of the tasks are zero: nothing is asked for.")
-    for error, weight in zip(errors, weights, strict=True):
-        total += float(np.sum(np.where(weight >= least, weight, 0.0) * error**2))
-    return float(np.sqrt(total))
+    found = {}
+    for number, (task, error, weight) in enumerate(zip(tasks, errors, weights, strict=True)):
+        frame = getattr(task, "frame", "")
+        name = f"task {number} ({type(task).__name__}{' of ' + frame if frame else ''})"
+        found[name] = float(np.sqrt(np.sum(np.where(weight >= least, weight, 0.0) * error**2)))
+    return found | ({"the closing of the loops": float(np.linalg.norm(loop_residual(model, q)))} if model.loops else {})

@@ -6,6 +6,7 @@ from phistar.estimation.chain_sampling import SampledConfigurations, sample_conf
 from phistar.estimation.chandrasekhar import PropagatedGains, propagated_gains
 from phistar.estimation.collision_alarm import Collision, CollisionTest, Touched
 from phistar.estimation.composite import CompositeBodies, composite_bodies
+from phistar.estimation.consistency import Consistency, consistency
 from phistar.estimation.covariances import (
     AccelerationParts,
     Covariances,
@@ -34,6 +35,7 @@ __all__ = [
     "Collision",
     "CollisionTest",
     "CompositeBodies",
+    "Consistency",
     "Covariances",
     "Filter",
     "Filtered",
@@ -54,6 +56,7 @@ __all__ = [
     "acceleration_parts",
     "closed_form_inverse",
     "composite_bodies",
+    "consistency",
     "covariances",
     "forward_dynamics",
     "forward_errors",

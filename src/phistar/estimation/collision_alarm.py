@@ -19,7 +19,7 @@ import numpy as np
 
 from phistar.array_types import Array, BoolArray
 from phistar.dynamics import forward_kinematics, jacobian
-from phistar.errors import ShapeError
+from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
 from phistar.short_repr import short_repr
 
@@ -109,7 +109,10 @@ class CollisionTest:
         try:
             inverse = np.linalg.inv(covariance)
         except np.linalg.LinAlgError:
-            raise ShapeError("The forces do not vary: a sensor without noise cannot be calibrated.") from None
+            raise ShapeError(
+                "The covariance of the forces is singular: a joint whose sensor has no noise of its own cannot be "
+                "calibrated."
+            ) from None
         away = means - mean
         statistic = np.einsum("wi,ij,wj->w", away, inverse, away)
         each = np.quantile(np.abs(away), 1.0 - false_alarms / away.shape[1], axis=0)
@@ -196,9 +199,10 @@ def _depths(model: Model) -> dict[str, int]:
 def _windows(forces: Any, window: int) -> np.ndarray:
     """Means of windows side by side, (w, nv)."""
     array = np.asarray(forces, dtype=float)
-    if array.ndim != 2 or window < 1 or len(array) < window or not np.isfinite(array).all():
-        raise ShapeError(
-            f"Forces are (T, nv), finite, with at least one window of {window} samples; not {array.shape}."
-        )
+    if array.ndim != 2 or window < 1 or len(array) < window:
+        raise ShapeError(f"Forces are (T, nv), with at least one window of {window} samples; not {array.shape}.")
+    bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
+    if len(bad):
+        raise PhistarError(f"Forces are not finite in {len(bad)} samples, the first is {bad[0]}; leave them out.")
     count = len(array) // window
     return array[: count * window].reshape(count, window, -1).mean(axis=1)

@@ -127,14 +127,14 @@ class ForceObserver:
     def start(self, q: Any, v: Any) -> Observed:
         """The memory at the first sample: no force."""
         momentum = generalized_momentum(self.model, q, v)
-        return Observed(np.zeros_like(momentum), momentum, momentum_forces(self.model, q, v))
+        return _require_finite(Observed(np.zeros_like(momentum), momentum, momentum_forces(self.model, q, v)))
 
     def update(self, memory: Observed, q: Any, v: Any, tau: Any) -> Observed:
         """The memory a period later, at q and v, the motors' forces tau (nv,) having been held in between; friction of
         joints that is known belongs to tau."""
         momentum, change = generalized_momentum(self.model, q, v), momentum_forces(self.model, q, v)
         force = self._step(memory.force, momentum - memory.momentum, 0.5 * (change + memory.change), tau)
-        return Observed(force, momentum, change)
+        return _require_finite(Observed(force, momentum, change))
 
     def _step(self, force: np.ndarray, gained: np.ndarray, change: np.ndarray, tau: Any) -> np.ndarray:
         pull = gained - self.period * (np.asarray(tau) + change)
@@ -186,3 +186,10 @@ class ForceObserver:
         """The force [moment; force] (…, 6) at a frame, world axes, that is nearest to joint forces (…, nv): J*f = r."""
         J = jacobian(self.model, q, frame)
         return np.matmul(np.linalg.pinv(np.swapaxes(J, -1, -2)), np.asarray(force)[..., None])[..., 0]
+
+
+def _require_finite(memory: Observed) -> Observed:
+    """The memory, which a sample that is not finite would spoil for all that follow."""
+    if not all(np.isfinite(part).all() for part in memory):
+        raise PhistarError("q, v or tau of this sample is not finite; leave it out.")
+    return memory

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array, BoolArray
-from phistar.errors import InfeasibleError, ShapeError
-from phistar.estimation.kalman import by_time
+from phistar.errors import InfeasibleError
+from phistar.estimation.kalman import by_time, covariance_by_time, measurements
 from phistar.short_repr import short_repr
 from phistar.steps.sweep import RiccatiSweep
 
@@ -74,12 +74,10 @@ def information_filter(y: Any, F: Any, H: Any, W: Any, V: Any, *, Y0: Any = None
     >>> found.states.round(3).tolist()
     [[1.0], [1.667]]
     """
-    measured = np.asarray(y, dtype=float)
-    if measured.ndim != 2 or np.isinf(measured).any():
-        raise ShapeError(f"y has shape {measured.shape}; measurements are (T, m), finite, or NaN where there is none.")
+    measured = measurements(y)
     (T, m), n = measured.shape, np.shape(H)[-1]
     F, H = by_time("F", F, (T, n, n)), by_time("H", H, (T, m, n))
-    W, V = by_time("W", W, (T, n, n)), by_time("V", V, (T, m, m))
+    W, V = covariance_by_time("W", W, (T, n, n)), covariance_by_time("V", V, (T, m, m))
     missing = np.isnan(measured)
     seen = np.where(missing[..., None], 0.0, H)
     noise = np.where(missing[:, :, None] | missing[:, None, :], np.eye(m), V)
@@ -92,7 +90,7 @@ def information_filter(y: Any, F: Any, H: Any, W: Any, V: Any, *, Y0: Any = None
     sweep.table("Q")[1:] = each[::-1]
     sweep.vector("q")[1:] = -np.einsum("tij,tj->ti", weighted, np.nan_to_num(measured))[::-1]
     if Y0 is not None:
-        sweep.table("Q")[-1] += by_time("Y0", Y0, (n, n))
+        sweep.table("Q")[-1] += covariance_by_time("Y0", Y0, (n, n))
     if z0 is not None:
         sweep.vector("q")[-1] -= by_time("z0", z0, (n,))
     if sweep.backward() is not None:

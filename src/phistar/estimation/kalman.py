@@ -140,14 +140,10 @@ class _Problem:
 
     @staticmethod
     def of(y: Any, F: Any, H: Any, W: Any, V: Any, x0: Any, P0: Any, inputs: Any) -> _Problem:
-        measured = np.asarray(y, dtype=float)
-        if measured.ndim != 2:
-            raise ShapeError(f"y has shape {measured.shape}; measurements are (T, m).")
-        if np.isinf(measured).any():
-            raise ShapeError("y has infinite entries; write NaN for what was not measured.")
+        measured = measurements(y)
         (T, m), n = measured.shape, np.asarray(x0, dtype=float).shape[-1]
         F, H = by_time("F", F, (T, n, n)), by_time("H", H, (T, m, n))
-        W, V = by_time("W", W, (T, n, n)), by_time("V", V, (T, m, m))
+        W, V = covariance_by_time("W", W, (T, n, n)), covariance_by_time("V", V, (T, m, m))
         missing = np.isnan(measured)
         seen = np.where(missing[..., None], 0.0, H)
         noise = np.where(missing[:, :, None] | missing[:, None, :], np.eye(m) * 1.0, V)
@@ -155,7 +151,7 @@ class _Problem:
         for name, array in {"A": np.swapaxes(F, -1, -2), "B": np.swapaxes(seen, -1, -2), "R": noise}.items():
             sweep.table(name)[:] = array[::-1]
         sweep.vector("r")[:] = -np.nan_to_num(measured)[::-1]
-        sweep.table("Q")[:-1], sweep.table("Q")[-1] = W[::-1], by_time("P0", P0, (n, n))
+        sweep.table("Q")[:-1], sweep.table("Q")[-1] = W[::-1], covariance_by_time("P0", P0, (n, n))
         sweep.vector("q")[-1] = x0
         if inputs is not None:
             sweep.vector("q")[:-1] = by_time("inputs", inputs, (T, n))[::-1]
@@ -179,6 +175,19 @@ def _run_filter(problem: _Problem) -> Filter:
     return Filter(predicted, P, states, P[:-1] - np.matmul(gain, np.swapaxes(across, -1, -2)), e, D)
 
 
+def measurements(y: Any) -> np.ndarray:
+    """Measurements (T, m), NaN where there was none, checked."""
+    try:
+        measured = np.asarray(y, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError(f"y must be numbers (T, m); it was given {y!r:.60}.") from None
+    if measured.ndim != 2 or not measured.size:
+        raise ShapeError(f"y has shape {measured.shape}; measurements are (T, m).")
+    if np.isinf(measured).any():
+        raise ShapeError("y has infinite entries; write NaN for what was not measured.")
+    return measured
+
+
 def by_time(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     """An argument that may be the same at all times, (T, …), checked."""
     try:
@@ -188,4 +197,12 @@ def by_time(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
         raise ShapeError(f"{name} has shape {given}; it must be {shape[1:]} or {shape}.") from None
     if not np.isfinite(array).all():
         raise ShapeError(f"{name} has entries that are not finite.")
+    return array
+
+
+def covariance_by_time(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """The same of a covariance, which must be symmetric."""
+    array = by_time(name, value, shape)
+    if not np.allclose(array, np.swapaxes(array, -1, -2), rtol=1e-9, atol=1e-12 * np.abs(array).max(initial=0.0)):
+        raise ShapeError(f"{name} must be symmetric.")
     return array

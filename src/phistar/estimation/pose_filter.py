@@ -82,6 +82,12 @@ class PoseEstimate:
         """The errors (…, 14) that take this estimate to another."""
         return self.body.away(other.body)[..., KNOWN_BY]
 
+    def nees(self, truth: PoseEstimate) -> Array:
+        """Normalized error squared (…) against the true state: chi-squared with 14 degrees of freedom, if
+        consistent."""
+        e = self.away(truth)
+        return np.sum(e * np.linalg.solve(self.covariance, e[..., None])[..., 0], axis=-1)
+
 
 @dataclass(frozen=True)
 class PoseFilter:
@@ -226,6 +232,12 @@ class PoseFilter:
         """The estimates after each of the poses (T, …, 4, 4) at times t (T,)."""
         if np.ndim(t) != 1 or not len(t) or len(t) != len(poses):
             raise ShapeError(f"Times are (T,), one for each pose; they are {np.shape(t)}, with {len(poses)} poses.")
+        log = np.isfinite(np.asarray(t, dtype=float)) & np.isfinite(np.asarray(poses, float)).reshape(len(t), -1).all(1)
+        if not log.all():
+            first = int(np.argmin(log))
+            raise PhistarError(
+                f"{np.sum(~log)} poses or their times are not finite, the first is {first}; leave them out."
+            )
         found = [self.start(poses[0], t[0])]
         for time, pose in zip(t[1:], poses[1:], strict=True):
             found.append(self.update(found[-1], time, pose))

@@ -103,8 +103,11 @@ class RobotFilter:
         if self.method not in ("ekf", "ukf"):
             raise PhistarError(f"A robot filter is 'ekf' or 'ukf', not {self.method!r:.50}.")
         noise, extra = np.asarray(self.noise, dtype=float), np.asarray(self.acceleration, dtype=float)
-        if noise.ndim > 2 or not np.isfinite(noise).all() or (noise.ndim < 2 and not (noise > 0.0).all()):
-            raise ShapeError("A robot filter's noise is positive standard deviations, or a covariance (m, m).")
+        if noise.ndim > 2 or not np.isfinite(noise).all() or not _is_noise(noise):
+            raise ShapeError(
+                "A robot filter's noise is positive standard deviations, or a covariance (m, m), symmetric, positive "
+                "definite: no number is measured without noise."
+            )
         if extra.shape not in ((), (self.model.nv,)) or not ((extra >= 0.0) & np.isfinite(extra)).all():
             raise ShapeError(f"acceleration must be one number or {self.model.nv} of them, none negative.")
         if not 0.0 < self.longest < np.inf:
@@ -126,6 +129,8 @@ class RobotFilter:
         """
         model = self.model
         place, speed = model.checked_q(q), model.checked(v, model.nv, "v")
+        if not (np.isfinite(place).all() and np.isfinite(speed).all() and np.isfinite(t)):
+            raise ShapeError("The first belief is a finite state q, v at a finite time; it has numbers that are not.")
         sizes = np.concatenate([np.broadcast_to(np.asarray(x, dtype=float), (model.nv,)) for x in (position, rate)])
         if not ((sizes > 0.0) & np.isfinite(sizes)).all():
             raise ShapeError("Deviations of the start must be positive.")
@@ -142,6 +147,10 @@ class RobotFilter:
         if h == 0.0:
             return estimate
         forces = self.model.checked(np.broadcast_to(tau, estimate.v.shape), self.model.nv, "tau")
+        if not np.isfinite(forces).all():
+            raise PhistarError(
+                f"The joint forces before {t:g} s are not finite: a filter needs to know what was driven."
+            )
         after = self._flow(estimate, h, forces)
 
         def ends(displaced: np.ndarray) -> np.ndarray:
@@ -155,6 +164,8 @@ class RobotFilter:
         """The estimate after a measurement y (…, m) at time t, joint forces tau (…, nv) having been held until then;
         numbers of y that are NaN were not measured."""
         before, measured = self.predict(estimate, t, tau), np.asarray(y, dtype=float)
+        if np.isinf(measured).any():
+            raise PhistarError(f"The measurement at {t:g} s has infinite numbers; write NaN for what was not measured.")
         missing = np.isnan(measured)
         if missing.all():
             return before
@@ -221,3 +232,12 @@ class RobotFilter:
         size = np.broadcast_to(np.asarray(self.acceleration, dtype=float), (self.model.nv,)) ** 2
         mixed = np.diag(size * h**2 / 2.0)
         return np.block([[np.diag(size * h**3 / 3.0), mixed], [mixed, np.diag(size * h)]])
+
+
+def _is_noise(noise: np.ndarray) -> bool:
+    """Whether these are positive deviations, or a covariance that is symmetric and positive definite."""
+    if noise.ndim < 2:
+        return bool((noise > 0.0).all())
+    if noise.shape[0] != noise.shape[1] or not np.allclose(noise, noise.T, rtol=1e-9):
+        return False
+    return bool(np.linalg.eigvalsh(noise)[0] > 0.0)

@@ -15,6 +15,7 @@ from phistar.array_types import Array
 from phistar.dynamics import forward_kinematics, frame_velocity, momentum
 from phistar.errors import InfeasibleError, ModelError, PhistarError, ShapeError
 from phistar.identify.consistent import Compressed
+from phistar.identify.motion_noise import positive_deviations
 from phistar.identify.parameter_columns import INERTIAL
 from phistar.model import Model, require_tree
 from phistar.model.check import check_robot
@@ -88,6 +89,8 @@ def captured_inertia(
     bad = np.flatnonzero(~(np.isfinite(place).all(axis=1) & np.isfinite(rates).all(axis=1)))
     if len(bad):
         raise PhistarError(f"The log is not finite in {len(bad)} samples, the first is {bad[0]}; leave them out.")
+    if total is not None and not (np.shape(total) == (6,) and np.isfinite(np.asarray(total, dtype=float)).all()):
+        raise ShapeError(f"total is the whole's momentum (6,), finite; it was given {total!r:.60}.")
     believed = model.bodies[number].inertia.parameters
     Y = momentum_columns(model, body, place, rates)
     rest = np.asarray(momentum(model, place, rates)) - Y @ believed
@@ -97,9 +100,7 @@ def captured_inertia(
         left, right = -Y, rest - np.asarray(total, dtype=float)
     seen = _base_momentum_map(model, place)
     left, right = seen @ left, np.matmul(seen, right[..., None])[..., 0]
-    told = np.eye(6) if noise is None else np.diag(np.broadcast_to(np.asarray(noise, dtype=float), (6,)) ** 2)
-    if not (np.diag(told) > 0.0).all():
-        raise ShapeError("noise must be positive, one number or six.")
+    told = np.eye(6) if noise is None else np.diag(positive_deviations(noise, 6, "part of the momentum") ** 2)
     for _ in range(1 if noise is not None else 4):
         gram, side = _normal(left, right, told)
         values, covariance, unseen = _least_squares(gram, side)

@@ -14,7 +14,7 @@ from phistar.derivatives import regressor
 from phistar.errors import InfeasibleError, PhistarError, ShapeError
 from phistar.identify.consistent import Compressed, pseudo_inertia
 from phistar.identify.identifiable import BaseParameters, base_of
-from phistar.identify.motion_noise import without_motion_noise
+from phistar.identify.motion_noise import positive_deviations, without_motion_noise
 from phistar.identify.parameter_columns import Columns
 from phistar.model import Model
 from phistar.model.check import check_robot
@@ -219,10 +219,7 @@ def _carries(model: Model, body: int, other: int) -> bool:
 def _weights(model: Model, grams: np.ndarray, base: BaseParameters, noise: Any, samples: int) -> np.ndarray:
     """1/σ² of each joint's forces, (nv,): as given, or by the residuals of plain least squares."""
     if noise is not None:
-        told = np.broadcast_to(np.asarray(noise, dtype=float), (model.nv,))
-        if not (told > 0.0).all():
-            raise ShapeError("noise must be positive, one number or one for each joint rate.")
-        return 1.0 / told**2
+        return 1.0 / positive_deviations(noise, model.nv, "joint rate") ** 2
     scale = np.maximum(grams[:, -1, -1], EXACT * grams[:, -1, -1].max() + 1e-100)
     weights = 1.0 / scale
     for _ in range(3):
@@ -250,7 +247,7 @@ def _warn_of_misfit(
     model: Model, grams: np.ndarray, base: BaseParameters, values: np.ndarray, made: np.ndarray
 ) -> None:
     """Log which joints' forces physical bodies explain much worse than plain least squares."""
-    floor = np.maximum(EXACT * grams[:, -1, -1], 1e-100)
+    floor = EXACT * grams[:, -1, -1].max() + 1e-100
     plain, physical = (
         np.maximum(np.einsum("i,jik,k->j", full, grams, full), floor)
         for full in (np.append(x, -1.0) for x in (values, base.grouping @ made))

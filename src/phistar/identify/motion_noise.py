@@ -18,6 +18,17 @@ MOST, DRAWS, SEED = 2000, 4, 20240301  # samples that the mean is taken over, an
 LEFT = 1e-3  # of each direction's information: what is kept at least
 
 
+def positive_deviations(noise: Any, count: int, what: str) -> np.ndarray:
+    """Standard deviations of so many numbers, given as one number or one for each; else a sentence."""
+    try:
+        told = np.broadcast_to(np.asarray(noise, dtype=float), (count,))
+    except (TypeError, ValueError):
+        told = np.full(count, np.nan)
+    if not ((told > 0.0) & np.isfinite(told)).all():
+        raise ShapeError(f"noise must be positive, one number or {count}, one for each {what}; it is {noise!r:.60}.")
+    return told
+
+
 def without_motion_noise(
     grams: np.ndarray,
     columns: Columns,
