@@ -13,7 +13,7 @@ from phistar.array_types import Array
 from phistar.backends.executor import executor, program_run
 from phistar.backends.kernel import Kernel, Statements, compile_trace, units_of
 from phistar.backends.links.link_sizes import has_wide_links
-from phistar.backends.machine.threads import STATES_PER_THREAD, spread
+from phistar.backends.machine.threads import STATES_PER_THREAD, Dtype, spread
 from phistar.backends.operator_inputs import OperatorInput
 from phistar.backends.programs.derivations import COMPOSITE
 from phistar.backends.programs.program import is_wide
@@ -34,6 +34,7 @@ from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS
 from phistar.recording import Recording, bind, check_model, checked_parameters, record
 from phistar.robots_kernel import CompiledRobots, compiled_robots
+from phistar.single_precision import ACCURACY, is_single, record_short, single_kernel
 from phistar.spatial.vectors import real_numbers
 from phistar.sweeps.algorithm import Algorithm
 from phistar.sweeps.lower import GIVEN
@@ -138,6 +139,8 @@ class CompiledFunction:
 
     recording: Recording
     kernel: Kernel
+    dtype: Dtype = np.float64
+    error: float | None = None  # of float32: the bound on what is lost (`ps.compile`)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -157,10 +160,12 @@ class CompiledFunction:
 
     @cached_property
     def _single(self) -> Callable[..., Any]:
-        """One state at a time, or NotImplemented; times and quaternions go the long way, which takes care of them."""
-        plain = self.recording.structure is None and not self.recording.model.quaternions and "t" not in self.inputs
-        if plain and isinstance(self.kernel.function, Staged):
-            return self.kernel.function.single
+        """One state at a time, or NotImplemented; times go the long way, which makes columns of them, and quaternions
+        that a kernel does not see to itself."""
+        plain = self.recording.structure is None and "t" not in self.inputs
+        if isinstance(self.kernel.function, Staged):
+            plain = plain and not self.recording.model.quaternions
+            return self.kernel.function.single if plain else lambda *arrays: NotImplemented
         ready = (
             plain and isinstance(self.kernel.function, np.ufunc) and max(map(len, self.kernel.shapes), default=0) <= 2
         )
@@ -181,7 +186,7 @@ class CompiledFunction:
             model.checked_q(arrays[self.inputs.index("q")])
         try:
             given = [_column(x) if name == "t" else x for (name, _), x in zip(wanted, arrays, strict=True)]
-            results = spread(self.kernel.function, tuple(given), list(self.kernel.shapes), out)
+            results = spread(self.kernel.function, tuple(given), list(self.kernel.shapes), out, self.dtype)
         except (ValueError, TypeError) as error:
             names = ", ".join(f"{name} (…)" if name == "t" else f"{name} (…, {n})" for name, n in wanted)
             shapes = ", ".join(str(x.shape) if isinstance(x, np.ndarray) else type(x).__name__ for x in arrays)
@@ -197,6 +202,18 @@ def _column(number: Any) -> np.ndarray:
     return real_numbers(np.asarray(number))[..., None]
 
 
+@overload
+def compile(
+    expression: Expression | Callable[..., Any],
+    model: Model | None = None,
+    parameters: Sequence[str] = (),
+    matrix: bool = False,
+    *,
+    frame: str | Sequence[str] | None = None,
+    rows: Mapping[str, int] | None = None,
+    dtype: type[np.float32],
+    accuracy: float = ACCURACY,
+) -> CompiledFunction: ...
 @overload
 def compile(
     expression: Expression,
@@ -236,6 +253,8 @@ def compile(
     frame: str | Sequence[str] | None = None,
     rows: Mapping[str, int] | None = None,
     schedule: str | None = None,
+    dtype: Any = np.float64,
+    accuracy: float | None = None,
 ) -> CompiledStatement | CompiledDerivative | CompiledFunction | CompiledRobots:
     """Compile a statement, or a function of one state, to machine code for a robot.
 
@@ -257,6 +276,13 @@ def compile(
         How many entries arguments with names of your own have.
     schedule : "written out", "link by link" or "pair by pair", optional
         Of a statement; by default the one that counts least, and `choice` of what is returned shows what was compared.
+    dtype : numpy.float64 or numpy.float32
+        float32 takes and gives arrays of 32 bits, twice as many states at a time; a statement then becomes a function,
+        written out.
+    accuracy : float, optional
+        Of float32: what may be lost, by default 1e-3. `error` of what is returned is the bound that holds: the largest
+        change of an entry, relative to the largest of its array, that rounding every argument, constant and step can
+        make to first order, at random states. Where it is more than `accuracy` the function is refused.
 
     Returns
     -------
@@ -271,6 +297,11 @@ def compile(
     >>> solve([0, 0], [1, 0]).round(3)
     array([ 1.708, -4.266])
     """
+    if is_single(dtype, accuracy):
+        if schedule is not None:
+            raise StatementError("float32 is written out: leave `schedule` away.")
+        model = model if model is not None else getattr(expression, "model", None)
+        return _compiled_single(expression, model, frame, parameters, matrix, rows, accuracy or ACCURACY)
     if isinstance(expression, RobotStatement):
         if model is not None or parameters or schedule is not None or frame is not None or rows is not None:
             raise StatementError("A statement about several robots has its robots and frames from ps.algebra.")
@@ -297,6 +328,23 @@ def _compiled_function(recording: Recording) -> CompiledFunction:
     if recording.steps:
         return CompiledFunction(recording, staged_kernel(recording.steps, entries, recording.name, outputs, units))
     return CompiledFunction(recording, compile_trace(recording.trace, entries, shapes, recording.name, outputs, units))
+
+
+def _compiled_single(
+    expression: Any,
+    model: Any,
+    frame: str | Sequence[str] | None,
+    parameters: Sequence[str],
+    matrix: bool,
+    rows: Mapping[str, int] | None,
+    accuracy: float,
+) -> CompiledFunction:
+    """A statement or a function for floats of 32 bits."""
+    if model is None or isinstance(expression, RobotStatement | OperatorDerivative):
+        raise StatementError("float32 is for a function or a statement of one robot: ps.compile(function, model, …).")
+    recording = record_short(expression, model, frame, parameters, matrix, rows)
+    kernel, error = single_kernel(recording, accuracy)
+    return CompiledFunction(recording, kernel, np.float32, error)
 
 
 @walks_its_node

@@ -2,7 +2,17 @@
 
 import pytest
 
-from phistar.cli.benchmark.benchmark_plan import COMPILING, EACH_OTHER, FULL, FUNCTIONS, ONE_STATE, Plan, plan_for, step
+from phistar.cli.benchmark.benchmark_plan import (
+    COMPILING,
+    EACH_OTHER,
+    FULL,
+    FUNCTIONS,
+    ONE_STATE,
+    SHORT_FLOATS,
+    Plan,
+    plan_for,
+    step,
+)
 from phistar.cli.benchmark.benchmark_tasks import FORWARD, INVERSE, TASK_SPACE
 from phistar.cli.benchmark.measure import measure
 from phistar.cli.benchmark.robots import build
@@ -12,10 +22,22 @@ from phistar.cli.benchmark.start import starts
 @pytest.mark.slow
 def test_a_run_tells_the_steps_of_its_plan_in_order():
     """A pendulum has no task space to speak of: that step is passed over."""
-    plan = Plan({"pendulum": (FORWARD, TASK_SPACE, INVERSE)}, ("pendulum",), (), (), (), seconds=0.0, patience=60.0)
+    plan = Plan(
+        {"pendulum": (FORWARD, TASK_SPACE, INVERSE)},
+        ("pendulum",),
+        (),
+        ("pendulum",),
+        (),
+        (),
+        seconds=0.0,
+        patience=60.0,
+    )
     told: list[str] = []
-    measure(plan, told.append)
-    assert told == [step("pendulum", part) for part in (COMPILING, FORWARD, INVERSE, ONE_STATE)] + [EACH_OTHER]
+    facts = measure(plan, told.append)
+    assert told == [step("pendulum", part) for part in (COMPILING, FORWARD, INVERSE, ONE_STATE, SHORT_FLOATS)] + [
+        EACH_OTHER
+    ]
+    assert all(row["ratio"] > 0 and row["lost"] <= row["error"] < 1e-3 for row in facts["float32"])
     assert [name for name in plan.steps if name in told] == told
 
 

@@ -326,6 +326,12 @@ def compilable(model: Model) -> bool:
     return 0 < len(model.bodies) <= TRACED and model.nv > 0
 
 
+def is_single_written(model: Model, operations: int) -> bool:
+    """Whether a function that takes so many operations as loops is written out for floats of 32 bits, of which there
+    are no loops: where it compiles within the budget, or where it is not long."""
+    return compilable(model) or SECONDS[WRITTEN][1] * operations <= budget()
+
+
 def is_wide_written(model: Model) -> bool:
     """Whether statements about links of any width are written out; else they run link by link."""
     if model.embedding is not None and len(model.bodies) > COMPOUND:

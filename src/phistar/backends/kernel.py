@@ -219,10 +219,12 @@ def compile_trace(
     outputs: tuple[str, ...],
     units: tuple[tuple[int, int], ...] = (),
     lanes: int | None = None,
+    kind: str = "f64",
 ) -> Kernel:
-    """The kernel of instructions recorded elsewhere, known by what they are; `units` as a Signature has them."""
-    target, signature = host(), Signature(tuple(rows), tuple(shapes), units)
-    lanes = lanes or target.lanes
+    """The kernel of instructions recorded elsewhere, known by what they are; `units` and `kind` as a Signature has
+    them."""
+    target, signature = host(), Signature(tuple(rows), tuple(shapes), units, kind=kind)
+    lanes = lanes or target.lanes_of(kind)
     source = partial(module_text, trace, signature, lanes, target.fma)
     _, code = machine_code("trace", (trace, signature, lanes), target, lambda: Source(source()))
     function = gufunc(code, signature, title, f"{title}, compiled.")

@@ -58,7 +58,7 @@ def bench(
         check_folder(path)
     plan = plan_for(tuple(robots or ()), quick, seconds)
     if calls:
-        plan = replace(plan, functions={}, single=(), chains=(), threads=())
+        plan = replace(plan, functions={}, single=(), short=(), chains=(), threads=())
     facts = run_with_progress(plan)
     if drawing is not None:
         drawing.write_text(svg(facts))

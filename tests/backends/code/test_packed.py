@@ -10,7 +10,8 @@ import phistar as ps
 from phistar.backends.code import packed
 from phistar.backends.code.packed import PackedPlaces, module_text
 from phistar.backends.code.straight_line import Body
-from phistar.backends.machine.jit import Signature, assembly, compile_object, gufunc, host, load_object
+from phistar.backends.kernels import vector
+from phistar.backends.machine.jit import Signature, assembly, compile_object, dtype_of, gufunc, host, load_object
 from phistar.backends.traces.solve import solve_symmetric
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Tape, depth_first, finish
@@ -29,23 +30,25 @@ def trace_of(rows, shapes):
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("long", [0, 6000])
-@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+@pytest.mark.parametrize(("kind", "lanes"), [*(("f64", n) for n in (1, 2, 4, 8)), ("f32", 4), ("f32", 8), ("f32", 16)])
 @pytest.mark.parametrize(("rows", "shapes"), SHAPES)
-def test_packed_kernels_give_what_their_trace_gives(rows, shapes, lanes, long, monkeypatch):
+def test_packed_kernels_give_what_their_trace_gives(rows, shapes, kind, lanes, long, monkeypatch):
     """Blocks one by one, or several abreast as in long code."""
     monkeypatch.setattr(packed, "FAR_CODE", long)
-    trace, signature, target = trace_of(rows, shapes), Signature(rows, shapes), host()
+    trace, signature, target = trace_of(rows, shapes), Signature(rows, shapes, kind=kind), host()
     code = compile_object(module_text(trace, signature, lanes, target.fma), target)
     function = gufunc(load_object(code), signature, "packed", "a test")
-    rng = np.random.default_rng(0)
+    rng, dtype = np.random.default_rng(0), dtype_of(kind)
     for count in (0, 1, 3, 4, 8, 13, 35):
-        arrays = [rng.normal(size=(count, n)) for n in rows]
+        arrays = [rng.normal(size=(count, n)).astype(dtype) for n in rows]
         expected = _expected(trace, arrays, shapes)
         strided = [np.repeat(np.repeat(x, 2, axis=0), 2, axis=1)[::2, ::2] for x in arrays]
         for given in (arrays, strided):
             found = function(*given)
             found = found if isinstance(found, tuple) else (found,)
-            assert all(np.allclose(x, y, rtol=0, atol=1e-14) for x, y in zip(found, expected, strict=True))
+            rounding = 64 * np.finfo(dtype).eps
+            assert all(np.allclose(x, y, rtol=0, atol=rounding) for x, y in zip(found, expected, strict=True))
+            assert all(x.dtype == dtype for x in found)
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
@@ -78,7 +81,7 @@ def test_a_solution_made_from_its_last_row_on_waits_less_in_memory():
     tape = Tape()
     matrix, right = tape.inputs((7, 7)), tape.inputs((7, 12))
     trace = finish(tape, list(solve_symmetric(np.triu(matrix) + np.triu(matrix, 1).T, right).reshape(-1)))
-    places = PackedPlaces(4, tuple(range(7 * 12)))
+    places = PackedPlaces(vector(4), tuple(range(7 * 12)))
     rows, last = (Body("part", depth_first(trace, first), places, 4, True) for first in (False, True))
     assert last.traffic < 0.9 * rows.traffic
 
@@ -112,7 +115,7 @@ def test_rows_make_again_what_is_read_once():
     waiting = [a * b for a, b in pairwise(known)]
     total = sum(known, 0.0)
     trace = finish(tape, [total * total + (sum((w * w * total for w in waiting), 0.0))])
-    places = PackedPlaces(4, (0,))
+    places = PackedPlaces(vector(4), (0,))
     plain, sparing = (Body("part", trace, places, 4, True, sparing=again) for again in (False, True))
     assert len(sparing.plan.remade) > 0 == len(plain.plan.remade)
     assert len(sparing.slots) < len(plain.slots)

@@ -67,7 +67,7 @@ def test_every_place_is_told_once_from_its_own_window():
             Let(Value(f"x{number}", F64.to), "bytes", (pointer, Value(place, I64))),
         )
         made.append(ways[number % 3])
-    made = nearby(made, ("in", "out", "scratch"))
+    made = nearby(made, ("in", "out", "scratch"), F64.to)
     opening, rest = made[: 2 * POINTERS], made[2 * POINTERS :]
     middles = {x.target.name.removesuffix(".p"): told(x)[1] for x in opening if x.operation == "bytes"}
     assert len(middles) == POINTERS and len(rest) == 500

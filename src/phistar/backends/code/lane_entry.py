@@ -30,7 +30,7 @@ def lane_text(trace: Trace, signature: Signature, lanes: int, fma: bool) -> str:
     """The module of a trace in lanes."""
     fixed = {i: float(trace.outputs[i]) for i, constant in enumerate(trace.output_is_constant) if constant}
     places = [i for i in range(len(trace.outputs)) if i not in fixed]
-    body = planned_body(trace, places, sum(signature.inputs), lanes, fma)
+    body = planned_body(trace, places, sum(signature.inputs), vector(lanes), fma)
     tables, fill = fill_function(fixed, lanes)
     sizes = [*signature.inputs, *(size(shape) for shape in signature.outputs)]
     counts = {"in": sum(signature.inputs), "out": len(trace.outputs), "rows": 1, "scratch": body.slot_count}

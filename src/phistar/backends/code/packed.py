@@ -13,29 +13,28 @@ from functools import cached_property, partial
 from typing import Any
 
 from phistar.backends.choice import DECODED, FAR_CODE, SLOW_TO_COMPILE
+from phistar.backends.code.memory_places import PackedPlaces
 from phistar.backends.code.sincos import nearer_inputs, turning_module
 from phistar.backends.code.state_loop import loop_functions
-from phistar.backends.code.straight_line import Body
+from phistar.backends.code.straight_line import LOADED, Body
 from phistar.backends.code.unsolved import Loops
 from phistar.backends.kernels import (
     COPIED_IN_LINE,
-    F64,
     I64,
     Code,
     Func,
-    Let,
     Local,
     Module,
     Rows,
-    Statement,
-    Store,
     Tile,
+    Type,
     Value,
     copy_function,
     copy_one_function,
     fill_function,
     llvm_text,
     tiles,
+    vector,
 )
 from phistar.backends.machine.jit import Signature, size
 from phistar.backends.machine.python_entries import entries_module
@@ -47,29 +46,6 @@ HOLDING = 3.0, 5.0, 8.0  # how much longer registers may keep what is written no
 MOST_WRITTEN = 64  # entries of a table whose copies to its rows are written out; of more, they take long to compile
 MOST_PLACED = 256  # entries of a sparse table that are put into a single row one by one
 MOST_TURNS = 64  # steps that take turns in one function
-_GIVEN = Value("in", F64.to), Value("out", F64.to), Value("rows", F64.to.to)
-
-
-@dataclass(frozen=True)
-class PackedPlaces:
-    """`in` and `out` hold entries in order, a vector of lanes each; `entries` says where in `out` outputs belong."""
-
-    lanes: int
-    entries: tuple[int, ...]
-    parameters: tuple[Value, ...] = _GIVEN
-    apart: frozenset[str] = frozenset(str(x.name) for x in _GIVEN)
-
-    def lasts(self, number: int) -> bool:
-        return True
-
-    def load(self, target: Value, number: int) -> list[Statement]:
-        return [Let(target, "read", _GIVEN[:1], (8 * self.lanes * number, 8 * self.lanes))]
-
-    def store(self, position: int, value: Value) -> list[Statement]:
-        return [Store(value, _GIVEN[1], 8 * self.lanes, offset=8 * self.lanes * self.entries[position])]
-
-    def again(self, target: Value, position: int) -> list[Statement]:
-        return [Let(target, "read", _GIVEN[1:2], (8 * self.lanes * self.entries[position], 8 * self.lanes))]
 
 
 def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops: Loops | None = None) -> str:
@@ -81,30 +57,31 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
 def kernel_module(trace: Trace, signature: Signature, lanes: int, fma: bool, loops: Loops | None = None) -> Module:
     """The functions of a kernel and what they read."""
     places = [i for i, constant in enumerate(trace.output_is_constant) if not constant]
-    body = planned_body(trace, places, sum(signature.inputs), lanes, fma)
+    kind, entry = vector(lanes, signature.kind), Type(signature.kind)
+    body = planned_body(trace, places, sum(signature.inputs), kind, fma)
     made = loops.made if loops else ()
     constants = {
         i: float(trace.outputs[i]) for i, fixed in enumerate(trace.output_is_constant) if fixed and i not in made
     }
     blocks = Blocks(body, tuple(places), len(trace.outputs), signature, lanes, loops, constants)
-    tables, fill = fill_function(constants, lanes)
-    copies = [copy_function(name, lanes, placed=False) for name in ("pack", "unpack")]
-    copies += [copy_one_function(name, lanes) for name in ("pack", "unpack")]
+    tables, fill = fill_function(constants, lanes, entry)
+    copies = [copy_function(name, lanes, placed=False, entry=entry) for name in ("pack", "unpack")]
+    copies += [copy_one_function(name, lanes, entry) for name in ("pack", "unpack")]
     loop = Module(tuple(loop_functions(signature, lanes * blocks.abreast)))
     called = Module((*copies, fill), tuple(tables))
     doors = entries_module(signature, batches=True)
-    return turning_module(lanes).with_(called, blocks.parts(), blocks.module(), loop, doors)
+    return turning_module(lanes, kind=signature.kind).with_(called, blocks.parts(), blocks.module(), loop, doors)
 
 
-def planned_body(trace: Trace, places: Sequence[int], inputs: int, lanes: int, fma: bool) -> Body:
-    """The straight-line functions of some outputs of a trace, on packed memory."""
+def planned_body(trace: Trace, places: Sequence[int], inputs: int, kind: Type, fma: bool) -> Body:
+    """The straight-line functions of some outputs of a trace, on packed memory of vectors of a type."""
     orders = _orders(restrict(trace, list(places)), inputs, fma)
-    table, given = len(places) > inputs, (PackedPlaces(lanes, tuple(places)), lanes, fma)
-    near = angle_inputs(trace)
-    planned = [Body("part", made, *given, sparing=not table, near=near) for made in orders]
+    table, given = len(places) > inputs, (PackedPlaces(kind, tuple(places)), kind.lanes, fma)
+    common = {"near": angle_inputs(trace), "kind": kind.kind}
+    planned = [Body("part", made, *given, sparing=not table, **common) for made in orders]
     body = min(planned, key=lambda body: body.traffic if table else body.plan.writes)
     if not table and len(body.trace.code) <= ORDERED_AS_WRITTEN:
-        again = partial(Body, "part", body.trace, *given, sparing=True, near=near)
+        again = partial(Body, "part", body.trace, *given, sparing=True, **common)
         body = _fewer_writes(body, lambda writing: again(writing=writing))
     return body
 
@@ -173,9 +150,9 @@ class Blocks:
 
     @property
     def is_long(self) -> bool:
-        """Whether the code is too long for the cache of decoded instructions; vectors of more than four states have
-        addresses of another kind."""
-        return self.lanes <= 4 and sum(len(part) for part in self.body.parts) >= DECODED
+        """Whether the code is too long for the cache of decoded instructions; longer vectors have addresses of another
+        kind."""
+        return self.body.width <= LOADED and sum(len(part) for part in self.body.parts) >= DECODED
 
     @property
     def abreast(self) -> int:
@@ -230,7 +207,8 @@ class Blocks:
     def _load_rows(self, code: Code) -> dict[int, list[Local]]:
         """Pointers to the rows of the outputs, loaded from `rows`."""
         return {
-            a: [place.load(kind=F64.to) for place in places] for a, places in self._row_places(code["rows"]).items()
+            a: [place.load(kind=self._kinds["out"]) for place in places]
+            for a, places in self._row_places(code["rows"]).items()
         }
 
     def _row_places(self, memory: Local) -> dict[int, list[Local]]:
@@ -242,7 +220,8 @@ class Blocks:
         """`block` and what it calls."""
         rooms = {name: self.abreast * vectors * self.lanes for name, vectors in self.rooms.items()}
         code = Code("block", **self._arrays, first=I64, last=I64)
-        memory = {name: code.room(n, 8 * self.lanes, "block.aside", _KINDS[name]) for name, n in rooms.items()}
+        kinds = self._kinds
+        memory = {name: code.room(n, self.body.width, "block.aside", kinds[name]) for name, n in rooms.items()}
         if self.abreast == 1:
             states = self._states(code)
             self._before(code, memory, states)
@@ -255,13 +234,20 @@ class Blocks:
     @property
     def _arrays(self) -> dict[str, Any]:
         """Parameters of each array: its base pointer and the stride of its rows."""
-        return {name: kind for a in range(self.signature.arrays) for name, kind in ((f"b{a}", F64.to), (f"s{a}", I64))}
+        base = Type(self.signature.kind).to
+        return {name: kind for a in range(self.signature.arrays) for name, kind in ((f"b{a}", base), (f"s{a}", I64))}
+
+    @property
+    def _kinds(self) -> dict[str, Type]:
+        """Types of the pointers to each kind of memory."""
+        entry = Type(self.signature.kind)
+        return {"scratch": entry.to, "in": entry.to, "out": entry.to, "rows": entry.to.to}
 
     def _in_turns(self, code: Code, memory: Mapping[str, Local]) -> Module:
         """Several blocks of states abreast: each step is done to all of them before the next."""
         functions, called = [], Module(())
         for name in ("before", "after"):
-            own = Code(name, **self._arrays, first=I64, last=I64, **{x: _KINDS[x] for x in memory})
+            own = Code(name, **self._arrays, first=I64, last=I64, **{x: self._kinds[x] for x in memory})
             given, states = {x: own[x] for x in memory}, self._states(own)
             if name == "before":
                 self._before(own, given, states)
@@ -280,7 +266,7 @@ class Blocks:
     def _group(self, code: Code, memory: Mapping[str, Local], count: Local, steps: list[str]) -> list[Func]:
         """Functions of MOST_TURNS steps each, which are called: a compiler goes through the blocks of a function with a
         depth of its own stack, which thousands of loops in one function exceed."""
-        functions, rooms = [], {x: _KINDS[x] for x in memory}
+        functions, rooms = [], {x: self._kinds[x] for x in memory}
         for group, start in enumerate(range(0, len(steps), MOST_TURNS)):
             own = Code(f"turns{group}", **self._arrays, first=I64, last=I64, count=I64, **rooms)
             self._turns(own, {x: own[x] for x in memory}, own["count"], steps[start : start + MOST_TURNS])
@@ -359,8 +345,8 @@ class Blocks:
 
         def several() -> None:
             for a, _, _, place in long:
-                n = self.sizes[a]
-                given = (code[f"b{a}"], code[f"s{a}"], 8 * n, 8, n, n, place, code["first"], code["last"])
+                n, item = self.sizes[a], self.signature.item
+                given = (code[f"b{a}"], code[f"s{a}"], item * n, item, n, n, place, code["first"], code["last"])
                 code.call(function, *given)
 
         def alone() -> None:
@@ -374,13 +360,10 @@ class Blocks:
 
     def _lone_row(self, code: Code, row: Local, memory: Local, start: int, count: int) -> None:
         """The row of one state: zeros, other constants, and what was made, from the first lane."""
-        code.clear(row, 8 * count)
+        code.clear(row, self.signature.item * count)
         for entry in range(start, start + count):
             value = self.constants.get(entry)
             if value is None:
                 row.at(entry - start).store(memory.at(self.lanes * entry).load())
             elif str(value) != "0.0":
-                row.at(entry - start).store(code.number(value))
-
-
-_KINDS = {"scratch": F64.to, "in": F64.to, "out": F64.to, "rows": F64.to.to}
+                row.at(entry - start).store(code.number(value, kind=self.signature.kind))

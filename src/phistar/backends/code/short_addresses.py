@@ -9,24 +9,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from phistar.backends.kernels import F64, I64, Let, Statement, Store, Value
+from phistar.backends.kernels import I64, Let, Statement, Store, Type, Value
 
-_PLACE = F64.to
 REACH = 256  # bytes around a pointer that one byte tells apart
 POINTERS = 11  # as many as registers hold beside the arguments
 
 Window = tuple[str, int]  # a memory's pointer, and how often `REACH` bytes from it on
 
 
-def nearby(body: Sequence[Statement], memories: Collection[str]) -> list[Statement]:
-    """The same statements, with places in some memories told from the pointers that most of them are near to; the
-    compiler is not to count from the beginning again."""
+def nearby(body: Sequence[Statement], memories: Collection[str], kind: Type) -> list[Statement]:
+    """The same statements, with places in some memories told from the pointers, of a kind, that most of them are near
+    to; the compiler is not to count from the beginning again."""
     windows = [_window(statement, memories) for statement in body]
     chosen = {x for x, _ in Counter(x for x in windows if x is not None).most_common(POINTERS)}
-    held = {x: Value(f"{x[0]}.near{x[1]}", _PLACE) for x in chosen}
+    held = {x: Value(f"{x[0]}.near{x[1]}", kind) for x in chosen}
     opening: list[Statement] = []
     for memory, window in sorted(chosen):
-        middle, place = Value(f"{memory}.near{window}.p", _PLACE), Value(memory, _PLACE)
+        middle, place = Value(f"{memory}.near{window}.p", kind), Value(memory, kind)
         opening += [
             Let(middle, "bytes", (place, Value(REACH * window + REACH // 2, I64))),
             Let(held[memory, window], "anew", (middle,)),

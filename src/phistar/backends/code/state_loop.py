@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phistar.backends.kernels import F64, I64, Code, Func, Local, kernel_ir
+from phistar.backends.kernels import I64, Code, Func, Local, Type, kernel_ir
 from phistar.backends.machine.jit import Signature, size
 
 APART = "row_by_row"
@@ -21,7 +21,7 @@ def loop_functions(signature: Signature, lanes: int) -> list[Func]:
     count, steps = code["dimensions"].load(), code["steps"]
     arrays: list[Local] = []
     for a in range(signature.arrays):
-        arrays += [code["args"].at(a).load(kind=F64.to), steps.at(a).load()]
+        arrays += [code["args"].at(a).load(kind=Type(signature.kind).to), steps.at(a).load()]
     strides = [steps.at(signature.arrays + axis).load() for axis in range(len(signature.strides))]
     contiguous = None
     sizes = [n for shape in shapes for n in shape]
@@ -43,10 +43,11 @@ def loop_functions(signature: Signature, lanes: int) -> list[Func]:
 
 def _row_by_row(signature: Signature) -> Func:
     """One state at a time through contiguous copies of its rows."""
-    bases = {name: kind for a in range(signature.arrays) for name, kind in ((f"b{a}", F64.to), (f"s{a}", I64))}
+    base = Type(signature.kind).to
+    bases = {name: kind for a in range(signature.arrays) for name, kind in ((f"b{a}", base), (f"s{a}", I64))}
     axes = {f"k{a}x{axis}": I64 for a, shape in enumerate(signature.shapes) for axis in range(len(shape))}
     code, inputs = Code(APART, **bases, **axes, count=I64), len(signature.inputs)
-    rooms = [code.room(max(size(shape), 1), 64, "loop.aside") for shape in signature.shapes]
+    rooms = [code.room(max(size(shape), 1), 64, "loop.aside", base) for shape in signature.shapes]
     with code.loop(0, code["count"]) as j:
         for a in range(inputs):
             _copy(code, a, signature.shapes[a], rooms[a], j, loading=True)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from phistar.backends.choice import longest_function
 from phistar.backends.code.short_addresses import nearby
 from phistar.backends.code.sincos import Angle, sincos, within_reach
-from phistar.backends.kernels import F64, PLANNED, Code, Func, Let, Module, Statement, Store, Table, Value, vector
+from phistar.backends.kernels import F64, PLANNED, Code, Func, Let, Module, Statement, Store, Table, Type, Value, vector
 from phistar.backends.traces.order import fused_products
 from phistar.backends.traces.registers import WRITING, residence
 from phistar.backends.traces.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SUB, Trace
@@ -25,10 +25,11 @@ ABREAST = 6  # sines and cosines computed side by side,
 SPARED = 3  # or, as side by side they do not fit into the registers, so many, and as many more
 BEHIND = 12  # steps later
 REGISTERS = 13  # vectors held at once, of 16: operands on their way need some too
-LOADED = 4  # lanes up to which constants are whole vectors in memory; wider ones come from one number at no cost
+LOADED = 32  # bytes of a vector up to which constants are whole vectors in memory; wider ones come from one number at
+# no cost, and there are twice as many registers
 Opening = Callable[[Code], Any]  # writes what comes first in a function; gives what stores need of it
 Finish = Callable[[Code, Any, Value, bool], None]  # stores a vector, of which it is told whether it is read again
-SCRATCH, NOTHING = Value("scratch", F64.to), Value("", F64)
+NOTHING = Value("", F64)
 _MEMORIES = ("in", "out", "scratch")  # of a packed block
 _INFIX = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
@@ -69,7 +70,7 @@ class Body:
     `residence` has it; `sparing`: where multipliers, not results, are waited for, few instructions are to move values:
     one register more is trusted, sums and products are made again instead of written, fewer sines go side by side, and
     constants are read where they are used; `sums_of_angles`: an angle that is a sum is exact, as if it were not
-    rounded; `near`: inputs, angles within the reach of `sincos`."""
+    rounded; `near`: inputs, angles within the reach of `sincos`; `kind`: of the numbers."""
 
     def __init__(
         self,
@@ -83,15 +84,19 @@ class Body:
         sparing: bool = False,
         sums_of_angles: bool = False,
         near: frozenset[int] = frozenset(),
+        kind: str = "f64",
     ) -> None:
         self.name, self.trace, self.places, self.lanes = name, trace, places, lanes
-        self.kind, self.fma = vector(lanes), "fma" if fma else "fmuladd"
+        self.kind, self.fma = vector(lanes, kind), "fma" if fma else "fmuladd"
+        self.width, self.scratch = self.kind.size * lanes, Value("scratch", Type(kind).to)
         self.fused = fused_products(trace) if fma else {}
         self.stores: dict[int, list[int]] = {}
         for position, (value, constant) in enumerate(zip(trace.outputs, trace.output_is_constant, strict=True)):
             self.stores.setdefault(-1 if constant else int(value), []).append(position)
         self.parts = cut(self._sequence())
-        held = registers or (REGISTERS + sparing if lanes <= 4 else 2 * REGISTERS)  # wide vectors have twice as many
+        held = registers or (
+            REGISTERS + sparing if self.width <= LOADED else 2 * REGISTERS
+        )  # wide vectors have twice as many
         found = {index for index in range(len(trace.code)) if self.is_found(index)}
         self.sums_of_angles, self.near = sums_of_angles, near
         is_cheap, self.sparing = self.is_plain if sparing else None, sparing
@@ -179,7 +184,7 @@ class Part:
     def __init__(self, body: Body, number: int, opening: Opening | None, stores: Mapping[int, Finish]) -> None:
         self.body, self.number, self.sequence = body, number, body.parts[number]
         self.trace_code, self.lanes, self.kind, self.fma = body.trace.code, body.lanes, body.kind, body.fma
-        given = (*body.places.parameters, SCRATCH)  # a step may be zero by structure
+        given = (*body.places.parameters, body.scratch)  # a step may be zero by structure
         self.code = Code(f"{body.name}{number}", **{str(x.name): x.type for x in given})
         self.code.apart = body.places.apart
         self.lines: list[Statement] = self.code.blocks[0]
@@ -199,7 +204,7 @@ class Part:
                 self.read(value)
             made = self.names[index] = self.instruction(f"v{index}", index)
             if index in body.slots:
-                self.lines.append(Store(made, SCRATCH, 8 * self.lanes, offset=self.slot(index)))
+                self.lines.append(Store(made, body.scratch, body.width, offset=self.slot(index)))
             for position in body.stores.get(index, []):  # at once: what waits for the end takes a register
                 finish = self.stores.get(position)
                 if finish is not None:
@@ -207,11 +212,11 @@ class Part:
                 else:
                     self.lines += places.store(position, made)
         made = self.code.function
-        return replace(made, body=tuple(nearby(made.body, _MEMORIES))) if near else made
+        return replace(made, body=tuple(nearby(made.body, _MEMORIES, body.scratch.type))) if near else made
 
     def slot(self, index: int) -> int:
         """Byte offset of a value in scratch."""
-        return 8 * self.lanes * self.body.slots[index]
+        return self.body.width * self.body.slots[index]
 
     def read(self, index: int) -> None:
         """Read a value from memory under a new name."""
@@ -221,7 +226,7 @@ class Part:
         if op == INPUT:
             self.lines += self.body.places.load(target, number)
         elif index in self.body.slots:
-            self.lines.append(Let(target, "read", (SCRATCH,), (self.slot(index), 8 * self.lanes)))
+            self.lines.append(Let(target, "read", (self.body.scratch,), (self.slot(index), self.body.width)))
         elif (position := self.body.result(index)) is not None:
             self.lines += self.body.places.again(target, position)
         else:
@@ -263,7 +268,7 @@ class Part:
         op, value, _ = self.trace_code[index]
         if op != CONST:
             return self.names[index]
-        if self.lanes > LOADED or not self.body.sparing:
+        if self.body.width > LOADED or not self.body.sparing:
             return Value(value, self.kind)
         made = Value(f"c{index}.{len(self.lines)}", self.kind)
         self.lines.append(Let(made, "constant", (), self.body.constant(value)))

@@ -274,6 +274,7 @@ class TimeSignature:
 
     memory: Memory
     controls: bool
+    kind: str = "f64"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from phistar.backends.kernels import kernel_ir
-from phistar.backends.kernels.kernel_ir import F64, I1, I64, U32, Type, Value, vector
+from phistar.backends.kernels.kernel_ir import F64, FLOATS, I1, I64, U32, Type, Value, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Local:
             known = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}.get(whole)
             if known is not None:
                 return self.code.whole(known(self.value.name, other))
-        if self.type.kind == "f64":
+        if self.type.kind in FLOATS:
             return self.code.let(self.type, floating, self, self.code.like(other, self.type), detail=self.code.freedom)
         return self.code.let(result or self.type, whole, self, self.code.like(other, self.type))
 
@@ -98,16 +98,18 @@ class Local:
         """Pointer advanced by `count` bytes."""
         return self.code.let(self.type, "bytes", self, self.code.like(count, I64))
 
-    def load(self, lanes: int = 0, align: int = 8, kind: Type | None = None) -> Local:
-        """Load a number, a vector of `lanes` numbers, or a pointer of some type. 32 bits become 64."""
+    def load(self, lanes: int = 0, align: int = 0, kind: Type | None = None) -> Local:
+        """Load a number, a vector of `lanes` numbers, or a pointer of some type, `align`ed to bytes, by default
+        those of one number. Whole numbers of 32 bits without a sign become 64."""
         if kind is None and self.type.kind == "u32":
             return self.code.let(I64, "wide", self.code.let(U32, "load", self, detail=4))
-        return self.code.let(kind or Type(self.type.kind, lanes), "load", self, detail=align)
+        made = kind or Type(self.type.kind, lanes)
+        return self.code.let(made, "load", self, detail=align or made.size)
 
-    def store(self, value: Any, align: int = 8, whole: bool = False) -> None:
+    def store(self, value: Any, align: int = 0, whole: bool = False) -> None:
         """Store a value there."""
         given = self.code.like(value, Type(self.type.kind, 0, self.type.pointers - 1))
-        self.code.put(kernel_ir.Store(given.value, self.value, align, whole))
+        self.code.put(kernel_ir.Store(given.value, self.value, align or given.type.size, whole))
 
     def address(self) -> Local:
         """A pointer as a whole number."""
@@ -121,15 +123,16 @@ class Local:
 
     def every(self, lanes: int) -> Local:
         """A number in every lane."""
-        return self.code.let(vector(lanes), "every", self)
+        return self.code.let(vector(lanes, self.type.kind), "every", self)
 
     def take(self, lane: int) -> Local:
         """The number in a lane."""
-        return self.code.let(F64, "take", self, detail=lane)
+        return self.code.let(Type(self.type.kind), "take", self, detail=lane)
 
     def shuffle(self, other: Local | None, chosen: Sequence[int]) -> Local:
         """Select lanes of two vectors by index."""
-        return self.code.let(vector(len(chosen)), "shuffle", self, other or self, detail=tuple(chosen))
+        kind = vector(len(chosen), self.type.kind)
+        return self.code.let(kind, "shuffle", self, other or self, detail=tuple(chosen))
 
 
 class Code:
@@ -173,9 +176,9 @@ class Code:
     def whole(self, value: int) -> Local:
         return Local(self, Value(value, I64))
 
-    def number(self, value: float, lanes: int = 0) -> Local:
+    def number(self, value: float, lanes: int = 0, kind: str = "f64") -> Local:
         """A constant, in every lane."""
-        return Local(self, Value(float(value), Type("f64", lanes)))
+        return Local(self, Value(float(value), Type(kind, lanes)))
 
     def call(self, function: str | Local, *arguments: Any) -> None:
         """Call a function without a result, by its name or its address."""
@@ -198,7 +201,7 @@ class Code:
         self.put(kernel_ir.Clear(place.value, self.like(size, I64).value))
 
     def room(self, entries: Any, align: int, kept: str = "", kind: Type = F64.to) -> Local:
-        """Working memory of so many doubles or pointers; `kept` names what is laid aside for the next call."""
+        """Working memory of so many numbers or pointers; `kept` names what is laid aside for the next call."""
         operands = (entries,) if isinstance(entries, Local) else ()
         return self.let(kind, "room", *operands, detail=(0 if operands else entries, align, kept))
 
@@ -208,7 +211,7 @@ class Code:
 
     def gather(self, numbers: Sequence[Local]) -> Local:
         """Numbers side by side in one vector."""
-        kind, made = vector(len(numbers)), None
+        kind, made = vector(len(numbers), numbers[0].type.kind), None
         for lane, x in enumerate(numbers):
             made = self.let(kind, "put", *(() if made is None else (made,)), x, detail=lane)
         assert made is not None

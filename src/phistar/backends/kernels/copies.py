@@ -11,17 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from phistar.backends.kernels.build import Code, Local, transpose_vectors
-from phistar.backends.kernels.kernel_ir import F64, I64, U32, Func, Table
+from phistar.backends.kernels.kernel_ir import F64, I64, U32, Func, Table, Type
 
 AT_ONCE = 8  # entries of one state
 
 
-def copy_function(name: str, lanes: int, placed: bool) -> Func:
+def copy_function(name: str, lanes: int, placed: bool, entry: Type = F64) -> Func:
     """`pack`: entry e of lane l from base + row(l)·s + (e div columns)·k0 + (e mod columns)·k1 to its place; `unpack`:
     back. Where they are `placed`, a table says where each entry goes, else they go one after the other. Lanes beyond
     the end repeat the last row; of those that belong to one row, the first is written last."""
     sizes = dict.fromkeys(("s", "k0", "k1", "columns", "count"), I64)
-    source, target = (F64.read, F64.to) if name == "pack" else (F64.to, F64.read)
+    source, target = (entry.read, entry.to) if name == "pack" else (entry.to, entry.read)
     table = {"table": U32.read} if placed else {}
     code = Code(name, base=source, **sizes, **table, work=target, first=I64, last=I64)
     width, packing, last, count = min(lanes, 4), name == "pack", code["last"], code["count"]
@@ -29,7 +29,7 @@ def copy_function(name: str, lanes: int, placed: bool) -> Func:
     for lane in range(lanes):
         state = code["first"] + lane
         rows.append(code["base"].bytes((state < last).select(state, last) * code["s"]))
-    dense = code["k0"].same(code["columns"] * 8) & code["k1"].same(8) & (count >= width)
+    dense = code["k0"].same(code["columns"] * entry.size) & code["k1"].same(entry.size) & (count >= width)
     code.branch(dense, lambda: _squares(code, rows, width, packing), lambda: _entries(code, rows, packing))
     return code.function
 
@@ -62,11 +62,12 @@ def _place(code: Code, entry: Local, lanes: int) -> Local:
     return code["work"].at(code["table"].at(entry).load() if "table" in code.given else entry * lanes)
 
 
-def copy_one_function(name: str, lanes: int) -> Func:
+def copy_one_function(name: str, lanes: int, entry: Type = F64) -> Func:
     """`pack.one`: entries 0 … n of a row into every lane of packed memory; `unpack.one`: those of the first lane back.
     What is called for one state would spend most of its time on copies for the others. There are at least `AT_ONCE`."""
     packing = name == "pack"
-    code = Code(f"{name}.one", row=F64.read if packing else F64.to, work=F64.to if packing else F64.read, n=I64)
+    source, target = (entry.read, entry.to) if packing else (entry.to, entry.read)
+    code = Code(f"{name}.one", row=source, work=target, n=I64)
     with code.squares(code["n"], AT_ONCE) as e:
         outside, inside = code["row"].at(e), code["work"].at(e * lanes)
         for i in range(AT_ONCE):
@@ -81,25 +82,25 @@ def copy_one_function(name: str, lanes: int) -> Func:
 SHORTEST_RUN = 4  # zeros that are worth to be cleared together
 
 
-def fill_function(constants: Mapping[int, float], lanes: int) -> tuple[list[Table], Func]:
+def fill_function(constants: Mapping[int, float], lanes: int, entry: Type = F64) -> tuple[list[Table], Func]:
     """The function of `out` and its tables; `constants` are numbers by their entries."""
     runs = _zero_runs(constants)
-    cleared = {entry for start, count in runs for entry in range(start, start + count)}
-    others = {entry: value for entry, value in constants.items() if entry not in cleared}
-    code, tables = Code("fill", out=F64.to), []
+    cleared = {place for start, count in runs for place in range(start, start + count)}
+    others = {place: value for place, value in constants.items() if place not in cleared}
+    code, tables = Code("fill", out=entry.to), []
     if runs:
         starts, counts = zip(*runs, strict=True)
         tables += [Table("starts", I64, tuple(lanes * x for x in starts))]
-        tables += [Table("lengths", I64, tuple(8 * lanes * x for x in counts))]
+        tables += [Table("lengths", I64, tuple(entry.size * lanes * x for x in counts))]
         first, length = (code.table(name, I64.read) for name in ("starts", "lengths"))
         with code.loop(0, len(runs)) as k:
             code.clear(code["out"].at(first.at(k).load()), length.at(k).load())
     if others:
         tables += [Table("places", I64, tuple(lanes * x for x in others))]
-        tables += [Table("numbers", F64, tuple(others.values()))]
-        places, numbers = code.table("places", I64.read), code.table("numbers", F64.read)
+        tables += [Table("numbers", entry, tuple(others.values()))]
+        places, numbers = code.table("places", I64.read), code.table("numbers", entry.read)
         with code.loop(0, len(others)) as k:
-            code["out"].at(places.at(k).load()).store(numbers.at(k).load().every(lanes), 8 * lanes)
+            code["out"].at(places.at(k).load()).store(numbers.at(k).load().every(lanes), entry.size * lanes)
     return tables, code.function
 
 
@@ -157,8 +158,9 @@ class Rows:
 
     def _tile(self, lane: int, entry: int, size: int, packing: bool, known: Mapping[int, Local] | None = None) -> None:
         lanes, width = len(self.rows), min(len(self.rows), 4)
-        rows = [row.bytes(8 * entry) for row in self.rows[lane : lane + width]]
-        cells = [self.memory.bytes(8 * ((self.start + entry + i) * lanes + lane)) for i in range(size)]
+        item = Type(self.memory.type.kind).size
+        rows = [row.bytes(item * entry) for row in self.rows[lane : lane + width]]
+        cells = [self.memory.bytes(item * ((self.start + entry + i) * lanes + lane)) for i in range(size)]
         if packing:
             return (_square_in if size == width else _pair_in if size == 2 else _single_in)(rows, cells)
         values = [known[entry + i] if known and entry + i in known else x.load(width) for i, x in enumerate(cells)]

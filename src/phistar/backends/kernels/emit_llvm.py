@@ -39,7 +39,7 @@ def _memory_text(memory: kernel_ir.Memory) -> str:
 def _table_text(table: kernel_ir.Table) -> str:
     kind = type_text(table.type)
     entries = ", ".join(f"{kind} {operand(Value(x, table.type))}" for x in table.entries)
-    align = f", align {8 * table.type.lanes}" if table.type.lanes else ""
+    align = f", align {table.type.size * table.type.lanes}" if table.type.lanes else ""
     return f"@{table.name} = internal constant [{len(table.entries)} x {kind}] [{entries}]{align}"
 
 
@@ -140,11 +140,12 @@ class _Text:
             case kernel_ir.Call(function=function, arguments=arguments):
                 self.lines.append(f"  {call_text('void', function, arguments)}")
             case kernel_ir.Masked(value=value, place=place, mask=mask, align=align):
-                self.masked_store("store", value, f"ptr {operand(place)}", "p0", align or 8 * value.type.lanes, mask)
+                whole = value.type.size * value.type.lanes
+                self.masked_store("store", value, f"ptr {operand(place)}", "p0", align or whole, mask)
             case kernel_ir.Scatter(value=value, pointer=pointer, index=index, mask=mask):
                 lanes = value.type.lanes
                 places = self.instruction(_entries(value.type, pointer, index))
-                self.masked_store("scatter", value, f"<{lanes} x ptr> {places}", f"v{lanes}p0", 8, mask)
+                self.masked_store("scatter", value, f"<{lanes} x ptr> {places}", f"v{lanes}p0", value.type.size, mask)
             case kernel_ir.Clear(place=place, size=size):
                 self.declare("memset")
                 given = f"ptr align 8 {operand(place)}, i8 0, {with_type(size)}, i1 false"
@@ -314,7 +315,7 @@ class _Text:
                 full = f"@llvm.masked.gather.v{lanes}{target.type.kind}.v{lanes}p0"
                 types = f"<{lanes} x ptr>, i32, {type_text(mask.type)}, {kind}"
                 self.declared.lines[f"declare {kind} {full}({types})"] = None
-                given = f"<{lanes} x ptr> {places}, i32 8, {with_type(mask)}, {kind} zeroinitializer"
+                given = f"<{lanes} x ptr> {places}, i32 {target.type.size}, {with_type(mask)}, {kind} zeroinitializer"
                 self.lines.append(f"  {name} = call {kind} {full}({given})")
             case "any":
                 lanes = operands[0].type.lanes
@@ -355,6 +356,7 @@ def _own(rooms: list[kernel_ir.Let]) -> Scratch | None:
     fixed = {str(x.target.name): x.detail for x in rooms if not x.operands}
     if not fixed:
         return None
-    entries = {name: detail[0] for name, detail in fixed.items()}
+    sizes = {str(x.target.name): _entry(x.target.type).size for x in rooms}
+    entries = {name: -(-detail[0] * sizes[name] // 8) for name, detail in fixed.items()}
     kept = next((detail[2] for detail in fixed.values() if detail[2]), "")
     return Scratch(entries, max(detail[1] for detail in fixed.values()), kept)

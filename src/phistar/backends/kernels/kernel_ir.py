@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 
 
 class Type(NamedTuple):
-    """`kind`: "f64", "i64", "i32", "u32" or "i1", behind pointers "any" too; of `lanes` numbers abreast, or one; behind
-    so many `pointers`, through which nothing is written if it is `constant`."""
+    """`kind`: "f64", "f32", "i64", "i32", "u32" or "i1", behind pointers "any" too; of `lanes` numbers abreast, or one;
+    behind so many `pointers`, through which nothing is written if it is `constant`."""
 
     kind: str
     lanes: int = 0
@@ -44,8 +44,15 @@ class Type(NamedTuple):
         """A pointer to it that is only read through."""
         return Type(self.kind, self.lanes, self.pointers + 1, True)
 
+    @property
+    def size(self) -> int:
+        """Bytes of a number of one lane, or of a pointer."""
+        return 8 if self.pointers else BYTES[self.kind]
 
-F64, I64, I32, U32, I1 = Type("f64"), Type("i64"), Type("i32"), Type("u32"), Type("i1")
+
+BYTES = {"f64": 8, "f32": 4, "i64": 8, "i32": 4, "u32": 4, "i1": 1}
+FLOATS = ("f64", "f32")
+F64, F32, I64, I32, U32, I1 = Type("f64"), Type("f32"), Type("i64"), Type("i32"), Type("u32"), Type("i1")
 TABLES = Type("any", 0, 2, True)  # a table of tables
 PLACE = Type("any", 0, 1)  # somewhere in memory, of which nothing more is known
 
@@ -70,9 +77,9 @@ TESTS = ("slt", "sle", "sgt", "sge", "ult", "ule", "eq", "ne")
 FLOAT_TESTS = ("olt", "ole", "ogt", "oge", "oeq", "one", "une", "uge")  # a NaN fails those that begin with o
 OTHERS = (
     "wide",  # u32 → i64
-    "float",  # i64 → f64
-    "cut",  # f64 → i64, without what stands behind the point; the nearest that there is
-    "bits",  # f64 → i64 and back, bit by bit; a truth in every lane → i64, a bit each
+    "float",  # i64 → f64 or f32
+    "cut",  # f64 or f32 → i64, without what stands behind the point; the nearest that there is
+    "bits",  # f64 → i64 and back, f32 → i32 and back, bit by bit; a truth in every lane → i64, a bit each
     "beyond",  # whether `detail` (add, sub, mul) of two whole numbers does not fit into 64 bits
     "sadd_sat",  # a sum, or the last whole number before it would not fit
     "select",  # test, one, other

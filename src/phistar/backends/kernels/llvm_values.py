@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
+from ctypes import c_float
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 from phistar.backends.kernels import kernel_ir
 from phistar.backends.kernels.kernel_ir import Type, Value
 
-_KINDS = {"f64": "double", "i64": "i64", "i32": "i32", "u32": "i32", "i1": "i1"}
+_KINDS = {"f64": "double", "f32": "float", "i64": "i64", "i32": "i32", "u32": "i32", "i1": "i1"}
 _FREEDOMS = {
     kernel_ir.EXACT: "",
     kernel_ir.PLANNED: "nsz arcp ",
@@ -44,7 +45,12 @@ def number_text(value: float) -> str:
     return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
 
 
-_WORDS: dict[str, Callable[[Any], str]] = {"f64": number_text, "i1": lambda x: str(bool(x)).lower()}
+def single_text(value: float) -> str:
+    """The nearest float of 32 bits, told as a double."""
+    return number_text(c_float(value).value)
+
+
+_WORDS: dict[str, Callable[[Any], str]] = {"f64": number_text, "f32": single_text, "i1": lambda x: str(bool(x)).lower()}
 _WORDS |= dict.fromkeys(("i64", "i32", "u32"), lambda x: str(int(x)))
 
 
@@ -91,7 +97,7 @@ class Declared:
 
     def declared_name(self, name: str, kind: Type, operands: int) -> str:
         """The name of one that there is for any number of lanes."""
-        text, full = type_text(kind), f"@llvm.{name}.{f'v{kind.lanes}' if kind.lanes else ''}f64"
+        text, full = type_text(kind), f"@llvm.{name}.{_short(kind)}"
         self.lines[f"declare {text} {full}({', '.join([text] * operands)})"] = None
         return full
 
@@ -156,7 +162,7 @@ def _load(declared: Declared, target: Value, operands: tuple[Value, ...], detail
 
 def _constant(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
     (name, number), kind = detail, target[1]
-    size = 8 * max(kind.lanes, 1)
+    size = kind.size * max(kind.lanes, 1)
     place = f"getelementptr (i8, ptr @{name}, i64 {size * number})"
     return f"load {type_text(kind)}, ptr {place}, align {size}, !invariant.load !{{}}"
 

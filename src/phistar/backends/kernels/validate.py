@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from phistar.backends.kernels import kernel_ir
-from phistar.backends.kernels.kernel_ir import F64, I1, I64, U32, Func, Let, Module, Outside, Type, Value
+from phistar.backends.kernels.kernel_ir import I1, I64, U32, Func, Let, Module, Outside, Type, Value
 from phistar.backends.kernels.show_kernel import show_statement
 from phistar.errors import StatementError
 
@@ -199,9 +199,8 @@ def _may_be_given(asked: Type, given: Type) -> bool:
 
 
 def _floats(made: Type, given: Given, detail: object, count: int) -> bool:
-    return (
-        len(given) == given.count(made) == count and made[0] == "f64" and not made[2] and detail in kernel_ir.FREEDOMS
-    )
+    alike = len(given) == given.count(made) == count
+    return alike and made[0] in kernel_ir.FLOATS and not made[2] and detail in kernel_ir.FREEDOMS
 
 
 def _wholes(made: Type, given: Given, truths: bool) -> bool:
@@ -211,7 +210,7 @@ def _wholes(made: Type, given: Given, truths: bool) -> bool:
 
 def _are_comparable(made: Type, given: Given, floats: bool) -> bool:
     alike = len(given) == 2 and given[0] == given[1] and made == Type("i1", given[0].lanes)
-    return alike and ((given[0].kind == "f64") == floats or given[0].pointers > 0)
+    return alike and ((given[0].kind in kernel_ir.FLOATS) == floats or given[0].pointers > 0)
 
 
 def _selects(made: Type, given: Given, detail: object) -> bool:
@@ -246,7 +245,8 @@ def _shuffles(made: Type, given: Given, detail: tuple[int, ...]) -> bool:
 def _same_size(made: Type, given: Given, detail: object) -> bool:
     if len(given) == 1 and given[0].kind == "i1":
         return given[0].lanes > 0 and made == I64
-    return len(given) == 1 and given[0].lanes == made.lanes and {given[0].kind, made.kind} == {"f64", "i64"}
+    kinds = {given[0].kind, made.kind}
+    return len(given) == 1 and given[0].lanes == made.lanes and kinds in ({"f64", "i64"}, {"f32", "i32"})
 
 
 _COUNTS = dict.fromkeys(kernel_ir.FLOATING, 2) | dict.fromkeys(("fneg", "sqrt", "fabs", "floor"), 1)
@@ -258,8 +258,8 @@ _RULES: dict[str, Callable[..., bool]] = {
     **{x: (lambda m, g, d: _are_comparable(m, g, False)) for x in kernel_ir.TESTS},
     **{x: (lambda m, g, d: _are_comparable(m, g, True)) for x in kernel_ir.FLOAT_TESTS},
     "wide": lambda m, g, d: (g, m) == ((U32,), I64),
-    "float": lambda m, g, d: g == (Type("i64", m.lanes),) and m == Type("f64", m.lanes),
-    "cut": lambda m, g, d: g == (Type("f64", m.lanes),) and m == Type("i64", m.lanes),
+    "float": lambda m, g, d: g == (Type("i64", m.lanes),) and m.kind in kernel_ir.FLOATS and not m.pointers,
+    "cut": lambda m, g, d: g in ((Type(x, m.lanes),) for x in kernel_ir.FLOATS) and m == Type("i64", m.lanes),
     "bits": _same_size,
     "beyond": lambda m, g, d: (g, m) == ((I64, I64), I1) and d in ("add", "sub", "mul"),
     "sadd_sat": lambda m, g, d: _wholes(m, g, False),
@@ -267,7 +267,7 @@ _RULES: dict[str, Callable[..., bool]] = {
     "any": lambda m, g, d: len(g) == 1 and g[0].kind == "i1" and g[0].lanes > 0 and m == I1,
     "load": _loads,
     "read": _reads,
-    "constant": lambda m, g, d: not g and m.kind == "f64" and not m.pointers,
+    "constant": lambda m, g, d: not g and m.kind in kernel_ir.FLOATS and not m.pointers,
     "at": _moves,
     "bytes": _moves,
     "anew": lambda m, g, d: g == (m,) and m.pointers > 0,
@@ -278,8 +278,8 @@ _RULES: dict[str, Callable[..., bool]] = {
     "first": lambda m, g, d: len(g) == 1 and g[0].kind == "i1" and g[0].lanes > 0 and m == I64,
     "lane": lambda m, g, d: not g and m.kind == "i64" and m.lanes > 0,
     "gather": _gathers,
-    "put": lambda m, g, d: g in ((F64,), (m, F64)) and 0 <= d < m.lanes,
-    "take": lambda m, g, d: len(g) == 1 and m == F64 and 0 <= d < g[0].lanes,
+    "put": lambda m, g, d: g in ((Type(m.kind),), (m, Type(m.kind))) and 0 <= d < m.lanes,
+    "take": lambda m, g, d: len(g) == 1 and m == Type(g[0].kind) and 0 <= d < g[0].lanes,
     "shuffle": _shuffles,
     "table": lambda m, g, d: m.pointers > 0 and not g,
     "room": lambda m, g, d: m.pointers > 0 and g in ((), (I64,)),

@@ -7,4 +7,4 @@ PYTHON = (
     *("PyTuple_New", "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "Py_IncRef", "Py_DecRef"),
     *("PyEval_SaveThread", "PyEval_RestoreThread"),
 )
-NAMES = ("otherwise", "tuple", "array", "double", "empty", "new", "base", *PYTHON)  # what `context` holds
+NAMES = ("otherwise", "tuple", "array", "dtype", "empty", "new", "base", *PYTHON)  # what `context` holds

@@ -21,7 +21,17 @@ import numpy as np
 
 from phistar.backends.machine import cache
 from phistar.backends.machine.array_layout import AXES, DATA, DTYPE, NAMES, PYTHON, SHAPE, STRIDES, TYPE
-from phistar.backends.machine.jit import Code, Signature, Source, gufunc, host, load_object, machine_code, objects_of
+from phistar.backends.machine.jit import (
+    Code,
+    Signature,
+    Source,
+    dtype_of,
+    gufunc,
+    host,
+    load_object,
+    machine_code,
+    objects_of,
+)
 from phistar.backends.machine.threads import spread
 
 LOOKUPS = (
@@ -98,7 +108,7 @@ def single_of(function: Any, entry: str = "single") -> Any:
     if entry not in kept.entries:
         outside = kept.tables and isinstance(kept.signature, Signature) and layout_is_known()
         code = _door(kept.signature, kept.code, kept.tables) if outside else kept.code
-        kept.entries[entry] = method_of(code, function.__name__, kept.memory, entry)
+        kept.entries[entry] = method_of(code, function.__name__, kept.memory, entry, kept.signature.kind)
     return kept.entries[entry]
 
 
@@ -118,14 +128,14 @@ def _door(signature: Signature, code: Code, tables: int) -> Code:
     return made
 
 
-def method_of(code: Code, name: str, memory: Any = None, entry: str = "single") -> Any:
-    """The door for one state of loaded code, and of data that it is given."""
+def method_of(code: Code, name: str, memory: Any = None, entry: str = "single", kind: str = "f64") -> Any:
+    """The door for one state of loaded code, of a kind of numbers, and of data that it is given."""
     address = code.address_of(entry) if layout_is_known() else 0
     if not address:
         return _absent
     context = (ctypes.c_void_p * len(NAMES)).from_address(code.address_of("context"))
     python = (_address(getattr(ctypes.pythonapi, name)) for name in PYTHON)
-    context[:] = (id(NotImplemented), id(tuple), *_array_pointers(), *python)
+    context[:] = (id(NotImplemented), id(tuple), *_array_pointers(kind), *python)
     return c_function(name, address, _FASTCALL, (code, memory))
 
 
@@ -138,14 +148,14 @@ def _address(function: Any) -> int:
 
 
 @once
-def _array_pointers() -> tuple[int, ...]:
-    """NumPy's array type, its float64, and its functions: make an array, make one of given memory, keep that alive."""
+def _array_pointers(kind: str = "f64") -> tuple[int, ...]:
+    """NumPy's array type, a dtype, and its functions: make an array, make one of given memory, keep that alive."""
     from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(get(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
-    return table[_ARRAY_TYPE] or 0, id(np.dtype(np.float64)), *(table[place] or 0 for place in (_EMPTY, _NEW, _BASE))
+    return table[_ARRAY_TYPE] or 0, id(dtype_of(kind)), *(table[place] or 0 for place in (_EMPTY, _NEW, _BASE))
 
 
 @once
@@ -221,7 +231,7 @@ def description(kernel: Kernel) -> dict[str, Any] | None:
     rows = kept.signature
     return {
         "code": kept.code.name,
-        "signature": [rows.inputs, rows.outputs, rows.units, rows.flipped],
+        "signature": [rows.inputs, rows.outputs, rows.units, rows.flipped, rows.kind],
         "inputs": kernel.inputs,
         "outputs": kernel.outputs,
         "operations": kernel.operations,
@@ -233,9 +243,9 @@ def found_kernel(told: Mapping[str, Any], title: str) -> Kernel | None:
     found = cache.load(told["code"])
     if found is None:
         return None
-    inputs, outputs, units, flipped = told["signature"]
+    inputs, outputs, units, flipped, kind = told["signature"]
     shapes, places = tuple(map(tuple, outputs)), tuple((array, start) for array, start in units)
-    signature = Signature(tuple(inputs), shapes, places, flipped)
+    signature = Signature(tuple(inputs), shapes, places, flipped, kind)
     function = gufunc(load_object(found[1], name=told["code"]), signature, title, f"{title}, compiled.")
     names, results = tuple(told["inputs"]), tuple(told["outputs"])
     return Kernel(function, names, results, told["operations"], shapes, (), signature.inputs, flipped=flipped)

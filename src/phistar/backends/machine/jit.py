@@ -28,12 +28,13 @@ from phistar.roomy import with_room
 @dataclass(frozen=True)
 class Signature:
     """Row length of each input and shape of each output; one state is one row of each. `units` locates the unit
-    quaternions among the inputs: (input, first entry)."""
+    quaternions among the inputs: (input, first entry). `kind`: as the kernel language names the numbers in them."""
 
     inputs: tuple[int, ...]
     outputs: tuple[tuple[int, ...], ...]
     units: tuple[tuple[int, int], ...] = ()
     flipped: bool = False  # whether the entry for one state gives matrices as their transposes
+    kind: str = "f64"
 
     @property
     def text(self) -> str:
@@ -51,9 +52,14 @@ class Signature:
         return [(n,) for n in self.inputs] + list(self.outputs)
 
     @property
+    def item(self) -> int:
+        """Bytes of an entry."""
+        return dtype_of(self.kind).itemsize
+
+    @property
     def strides(self) -> list[int]:
         """Bytes between the entries of each array along each of its axes, where they are contiguous."""
-        return [8 * size(shape[axis + 1 :]) for shape in self.shapes for axis in range(len(shape))]
+        return [self.item * size(shape[axis + 1 :]) for shape in self.shapes for axis in range(len(shape))]
 
 
 def size(shape: tuple[int, ...]) -> int:
@@ -76,10 +82,14 @@ class Target:
 
     @property
     def lanes(self) -> int:
-        """States per vector: what the widest registers hold."""
+        """States per vector: the numbers of 64 bits that the widest registers hold."""
         if "+avx512f" in self.features:
             return 8
         return 4 if "+avx," in self.features + "," else 2
+
+    def lanes_of(self, kind: str) -> int:
+        """The same of any kind of numbers."""
+        return self.lanes * 8 // dtype_of(kind).itemsize
 
     @property
     def fma(self) -> bool:
@@ -213,7 +223,7 @@ def _free(places: list[int]) -> None:
 
 
 _UFUNC_FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's ufunc C API
-_DOUBLE = 12
+_NUMBERS = {"f64": (12, np.float64), "f32": (11, np.float32)}  # how NumPy counts its types
 _FUNCTIONS, _OBJECT = 32, 88  # where a ufunc has `functions`, and `obj`, a reference that it gives up when it goes
 
 
@@ -235,7 +245,8 @@ def gufunc(code: Code, signature: Signature, name: str, doc: str, tables: list[n
     functions = (ctypes.c_void_p * 1)(code.address)
     pointers = (ctypes.c_void_p * max(len(tables or ()), 1))(*(table.ctypes.data for table in tables or ()))
     data = (ctypes.c_void_p * 1)(ctypes.addressof(pointers))
-    types = (ctypes.c_char * (inputs + outputs))(*[bytes([_DOUBLE])] * (inputs + outputs))
+    number = bytes([_NUMBERS[signature.kind][0]])
+    types = (ctypes.c_char * (inputs + outputs))(*[number] * (inputs + outputs))
     texts = [name.encode(), doc.encode(), signature.text.encode()]
     make = ctypes.PYFUNCTYPE(
         ctypes.py_object,
@@ -283,7 +294,12 @@ def _ufunc_api() -> Any:
     return ctypes.cast(address, ctypes.POINTER(ctypes.c_void_p))
 
 
-assert np.dtype(np.float64).num == _DOUBLE
+def dtype_of(kind: str) -> np.dtype[Any]:
+    """NumPy's name for a kind of numbers of the kernel language."""
+    return np.dtype(_NUMBERS[kind][1])
+
+
+assert all(dtype_of(kind).num == number for kind, (number, _) in _NUMBERS.items())
 
 
 @dataclass(frozen=True)

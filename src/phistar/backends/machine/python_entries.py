@@ -1,9 +1,9 @@
-"""C functions of Python that take plain float64 arrays straight to a kernel: `single` one state, `many` a batch, `into`
-one state whose results go to the caller's arrays.
+"""C functions of Python that take plain arrays of float64, or float32, straight to a kernel: `single` one state, `many`
+a batch, `into` one state whose results go to the caller's arrays.
 
 NumPy spends a microsecond on any call of a gufunc, and more to make room for a batch's results: a robot's control loop
 pays it at every tick, and it is a tenth of the time of some hundred states. Given anything but contiguous rows of
-float64 the functions return NotImplemented, and their caller takes the long way; so does `many` where numbers
+these the functions return NotImplemented, and their caller takes the long way; so does `many` where numbers
 overflowed or were invalid, which NumPy then says in its own way. All results of a batch are made in one piece, which
 begins where vectors are stored fastest.
 """
@@ -14,7 +14,6 @@ import platform
 from collections.abc import Sequence
 
 from phistar.backends.kernels import (
-    F64,
     I1,
     I32,
     I64,
@@ -26,6 +25,7 @@ from phistar.backends.kernels import (
     Module,
     Outside,
     Table,
+    Type,
     kernel_ir,
 )
 from phistar.backends.machine.array_layout import AXES, DATA, DTYPE, FLAGS, NAMES, SHAPE, STRIDES, TYPE
@@ -59,6 +59,7 @@ class _Entry:
 
     def __init__(self, signature: Signature, code: Code) -> None:
         self.signature, self.code = signature, code
+        self.entry, self.item = Type(signature.kind), signature.item
         code.result, context = PLACE, code.table("context", PLACE.to)
         self.known = {name: context.at(number).load(kind=PLACE) for number, name in enumerate(NAMES)}
 
@@ -89,24 +90,24 @@ class _Entry:
         return array, array.bytes(AXES).load(kind=I32)
 
     def not_plain(self, array: Local, axes: Local, count: int) -> Local:
-        """Whether an array is not of float64 with so many axes."""
-        return self.differs(array.bytes(DTYPE).load(kind=PLACE), self.known["double"]) | self.differs(axes, count)
+        """Whether an array is not of the kernel's numbers with so many axes."""
+        return self.differs(array.bytes(DTYPE).load(kind=PLACE), self.known["dtype"]) | self.differs(axes, count)
 
     def layout_of(self, array: Local) -> tuple[Local, Local, Local]:
         """Shape, strides and data."""
         pointers = (array.bytes(SHAPE).load(kind=I64.read), array.bytes(STRIDES).load(kind=I64.read))
-        return *pointers, array.bytes(DATA).load(kind=F64.to)
+        return *pointers, array.bytes(DATA).load(kind=self.entry.to)
 
     def row(self, number: int, count: int) -> Local:
-        """The data of an argument that is an array of float64 with one axis of so many entries, 8 bytes apart."""
+        """The data of an argument that is a plain array with one axis of so many entries, side by side."""
         array, axes = self.argument(number)
         self.refuse_other(number, axes, self.not_plain(array, axes, 1))
         shape, strides, data = self.layout_of(array)
-        self.leave_if(self.differs(shape.load(), count) | self.differs(strides.load(), 8))
+        self.leave_if(self.differs(shape.load(), count) | self.differs(strides.load(), self.item))
         return data
 
     def refuse_other(self, number: int, axes: Local, other: Local) -> None:
-        """Leave where an argument is no vector of float64."""
+        """Leave where an argument is no vector of the kernel's numbers."""
         self.leave_if(other)
 
     def rows(self) -> list[Local]:
@@ -126,7 +127,7 @@ class _Entry:
         the long way."""
         found = None
         for array, start in self.signature.units:
-            total = self.code.number(0.0)
+            total = self.code.number(0.0, kind=self.entry.kind)
             for i in range(4):
                 x = rows[array].at(start + i).load()
                 total = total + x * x
@@ -136,10 +137,10 @@ class _Entry:
         return found
 
     def empty(self, axes: int, shape: Local, flipped: bool = False) -> Local:
-        """A new array of float64; its making takes over one reference to the dtype."""
-        code, double = self.code, self.known["double"]
-        code.call(self.known["Py_IncRef"], double)
-        given = code.like(axes, I32), shape, double, code.like(int(flipped), I32)
+        """A new array of the kernel's numbers; its making takes over one reference to the dtype."""
+        code, dtype = self.code, self.known["dtype"]
+        code.call(self.known["Py_IncRef"], dtype)
+        given = code.like(axes, I32), shape, dtype, code.like(int(flipped), I32)
         return code.result_of(PLACE, self.known["empty"], *given)
 
 
@@ -160,7 +161,7 @@ class _Single(_Entry):
         for number, shape in enumerate(signature.outputs):
             made.append(self.empty(len(shape), code.table(f"shape{number}", I64.to), signature.flipped))
             self.leave_if(self.is_null(made[-1]), failed=True)
-        data = [array.bytes(DATA).load(kind=F64.to) for array in made]
+        data = [array.bytes(DATA).load(kind=self.entry.to) for array in made]
         self.block(rows, data)
         code.give(made[0] if len(made) == 1 else self.tuple_of(made))
         return code.function
@@ -207,7 +208,7 @@ class _Into(_Entry):
             array = given if len(shapes) == 1 else code.result_of(PLACE, self.known["PyTuple_GetItem"], given, number)
             places.append(self.writeable(array, shape[::-1] if flipped else shape))
             self.refuse_overlap(places[number], size(shape), rows)
-        made = [code.room(size(shape), 64) for shape in shapes] if flipped else places
+        made = [code.room(size(shape), 64, kind=self.entry.to) for shape in shapes] if flipped else places
         self.block(rows, made)
         for place, table, shape in zip(places, made, shapes, strict=True) if flipped else ():
             self.transpose(table, place, *shape)
@@ -222,7 +223,7 @@ class _Into(_Entry):
         self.leave_if((array.bytes(FLAGS).load(kind=I32) & _WRITEABLE).same(0))
         dims, strides, data = self.layout_of(array)
         for axis, n in enumerate(shape):
-            step = 8 * size(shape[axis + 1 :])
+            step = self.item * size(shape[axis + 1 :])
             self.leave_if(self.differs(dims.at(axis).load(), n) | self.differs(strides.at(axis).load(), step))
         return data
 
@@ -231,7 +232,7 @@ class _Into(_Entry):
         begin = place.address()
         for row, count in zip(rows, self.signature.inputs, strict=True):
             first = row.address()
-            self.leave_if((begin < first + 8 * count) & (first < begin + 8 * entries))
+            self.leave_if((begin < first + self.item * count) & (first < begin + self.item * entries))
 
     def transpose(self, table: Local, place: Local, rows: int, columns: int) -> None:
         with self.code.loop(0, columns) as column, self.code.loop(0, rows) as row:
@@ -263,7 +264,7 @@ class _Many(_Entry):
         return code.function
 
     def add(self, number: int, count: int) -> None:
-        """An argument with so many columns, entries 8 bytes apart, and as many rows as the first."""
+        """An argument with so many columns, entries side by side, and as many rows as the first."""
         array, axes = self.argument(number)
         self.leave_if(self.not_plain(array, axes, 2))
         shape, strides, data = self.layout_of(array)
@@ -272,7 +273,7 @@ class _Many(_Entry):
             self.states = states
         few = self.code.let(I1, "ult", states - 1, self.code.whole(MOST - 1))
         other = self.differs(states, self.states) | self.differs(shape.at(1).load(), count)
-        other = other | self.differs(strides.at(1).load(), 8)
+        other = other | self.differs(strides.at(1).load(), self.item)
         self.leave_if(other | few.same(self.code.like(False, I1)))
         self.rows.append(data)
         self.apart.append(strides.load())
@@ -287,15 +288,15 @@ class _Many(_Entry):
         (shape,) = self.signature.outputs
         made = self.empty(1 + len(shape), self.shape((self.states, *shape)))
         self.leave_if(self.is_null(made), failed=True)
-        return made, [made.bytes(DATA).load(kind=F64.to)]
+        return made, [made.bytes(DATA).load(kind=self.entry.to)]
 
     def parts(self) -> tuple[Local, list[Local]]:
         """Room for several outputs: parts of one array, on whole lines of the cache where their sizes are."""
         code, sizes = self.code, [size(shape) for shape in self.signature.outputs]
-        whole = self.empty(1, self.shape((self.states * sum(sizes) + _LINE // 8,)))
+        whole = self.empty(1, self.shape((self.states * sum(sizes) + _LINE // self.item,)))
         self.leave_if(self.is_null(whole), failed=True)
         data = whole.bytes(DATA).load(kind=I64)
-        places = [((data + (_LINE - 1)) & -_LINE).place(F64.to)]
+        places = [((data + (_LINE - 1)) & -_LINE).place(self.entry.to)]
         result = code.result_of(PLACE, self.known["PyTuple_New"], len(sizes))
         self.leave_if(self.is_null(result), whole, failed=True)
         for number, shape in enumerate(self.signature.outputs):
@@ -312,9 +313,9 @@ class _Many(_Entry):
         """An output as a part of an array, which it is to keep alive."""
         code, known = self.code, self.known
         dims, null = self.shape((self.states, *shape)), code.like(0, PLACE)
-        code.call(known["Py_IncRef"], known["double"])
+        code.call(known["Py_IncRef"], known["dtype"])
         given = code.like(1 + len(shape), I32), dims, null, place, code.like(_PLAIN, I32), null
-        return code.result_of(PLACE, known["new"], known["array"], known["double"], *given)
+        return code.result_of(PLACE, known["new"], known["array"], known["dtype"], *given)
 
     def run(self, outputs: list[Local]) -> Local:
         """The kernel's loop without Python's lock; whether numbers overflowed or were invalid."""
@@ -322,7 +323,7 @@ class _Many(_Entry):
         arrays = [*self.rows, *outputs]
         table, word = code.room(len(arrays), 8, kind=PLACE.to), code.let(I32.to, "local")
         # As NumPy tells a gufunc: from state to state in each array, then between the entries of each.
-        steps = [*self.apart, *(8 * size(shape) for shape in signature.outputs), *signature.strides]
+        steps = [*self.apart, *(self.item * size(shape) for shape in signature.outputs), *signature.strides]
         told = code.room(len(steps), 8, kind=I64.to)
         for memory, entries in ((table, arrays), (told, steps)):
             for number, x in enumerate(entries):
@@ -349,7 +350,11 @@ def door_module(signature: Signature) -> Module:
     loop.inner, behind = False, loop.table("behind", PLACE.to)
     given = (loop[x] for x in ("args", "dimensions", "steps"))
     loop.call(behind.load(kind=PLACE), *given, behind.at(1).load(kind=PLACE))
-    arrays = {name: kind for n in range(signature.arrays) for name, kind in ((f"a{n}", F64.to), (f"s{n}", I64))}
+    arrays = {
+        name: kind
+        for n in range(signature.arrays)
+        for name, kind in ((f"a{n}", Type(signature.kind).to), (f"s{n}", I64))
+    }
     block = Code("block", **arrays, first=I64, last=I64)
     table = block.room(signature.arrays, 8, kind=PLACE.to)
     for n in range(signature.arrays):

@@ -20,6 +20,7 @@ import numpy as np
 
 from phistar.errors import PhistarError
 
+Dtype = type[np.float64] | type[np.float32]
 STATES_PER_THREAD = 3000  # states per thread below which handing over costs more than it saves
 SMALLEST_PIECE = 1500  # states that a thread takes at once when the end is near,
 MOST_PIECES = 16  # or a part of its share: between pieces threads wait for the interpreter and for each other
@@ -76,9 +77,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_workers.cache_clear)  # a child has none of its parent's threads
 
 
-def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]], out: Any = None) -> Any:
+def spread(
+    function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]], out: Any = None, dtype: Dtype = np.float64
+) -> Any:
     """function(*arrays, out=out), a gufunc, over threads where the batch is large; `shapes` are the outputs' core
-    shapes."""
+    shapes, `dtype` is that of all its numbers. NumPy itself makes float64 of whole numbers, but no number shorter."""
+    if dtype is not np.float64:
+        arrays = tuple(np.asarray(x).astype(dtype, casting="same_kind", copy=False) for x in arrays)
     size = max(getattr(x, "size", 0) for x in arrays)
     if size < (2 * STATES_PER_THREAD if len(shapes) < 2 else STATES_PER_THREAD // 20):  # few states must be cheap
         return function(*arrays) if out is None else function(*arrays, out=out)
@@ -90,7 +95,7 @@ def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]]
     outputs = None if out is None else out if isinstance(out, tuple) else (out,)
     if (alone and (outputs or len(shapes) < 2)) or (outputs and not _cuttable(given, outputs, batch, shapes)):
         return function(*given, out=out)
-    outputs = outputs or together(batch, shapes)
+    outputs = outputs or together(batch, shapes, dtype)
     if alone:
         return function(*given, out=outputs)
     smallest = max(-(-batch[0] * SMALLEST_PIECE // count), batch[0] // (MOST_PIECES * threads))
@@ -122,15 +127,17 @@ def _cuttable(
     )
 
 
-def together(batch: tuple[int, ...], shapes: Sequence[tuple[int, ...]]) -> tuple[np.ndarray, ...]:
+def together(
+    batch: tuple[int, ...], shapes: Sequence[tuple[int, ...]], dtype: Dtype = np.float64
+) -> tuple[np.ndarray, ...]:
     """Room for all outputs in one piece: what is freed in several is given back to the system at each call, which then
     has to clear it again. It begins where vectors are stored fastest: large blocks of memory come 16 bytes after a
     multiple of 32."""
     if len(set(shapes)) == 1:  # of one shape: faster than to cut the room up
         size = len(shapes) * prod(batch) * prod(shapes[0])
-        return tuple(np.empty(size + 2)[2:].reshape(len(shapes), *batch, *shapes[0]))
+        return tuple(np.empty(size + 2, dtype)[2:].reshape(len(shapes), *batch, *shapes[0]))
     ends = list(accumulate((prod(batch) * prod(shape) for shape in shapes), initial=2))
-    whole = np.empty(ends[-1])
+    whole = np.empty(ends[-1], dtype)
     return tuple(whole[a:b].reshape(batch + shape) for (a, b), shape in zip(pairwise(ends), shapes, strict=True))
 
 

@@ -19,18 +19,20 @@ from phistar.cli.benchmark.benchmark_tasks import (
 
 ARMS = (FORWARD, INVERSE, MASS, MASS_INVERSE, DERIVATIVES)
 COMPILING, ONE_STATE, TWO_THREADS = "compiling", "one state at a time", "two threads"
+SHORT_FLOATS = "float32 against float64"
 EACH_OTHER, EVERY_FUNCTION = "chains against each other", "every public function"
 CALLED = ("ur5", "panda", "anymal", "talos", "chain100", "panda_gripper")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Functions to measure by robot; robots called one state at a time, and with every public function; those on two
-    threads; chains by length."""
+    """Functions to measure by robot; robots called one state at a time, and with every public function; those with
+    float32; those on two threads; chains by length."""
 
     functions: Mapping[str, tuple[str, ...]]
     single: tuple[str, ...]
     calls: tuple[str, ...]
+    short: tuple[str, ...]
     threads: tuple[str, ...]
     chains: tuple[str, ...]
     seconds: float  # per comparison
@@ -43,7 +45,8 @@ class Plan:
         single = (step(name, ONE_STATE) for name in self.single)
         threads = (step(name, TWO_THREADS) for name in self.threads)
         calls = (step(name, EVERY_FUNCTION) for name in self.calls)
-        return (*calls, *robots, *single, EACH_OTHER, *threads)
+        short = (step(name, SHORT_FLOATS) for name in self.short)
+        return (*calls, *robots, *single, *short, EACH_OTHER, *threads)
 
 
 def step(robot: str, part: str) -> str:
@@ -62,6 +65,7 @@ FULL = Plan(
     },
     single=("ur5", "panda", "talos"),
     calls=CALLED,
+    short=("ur5", "panda", "anymal", "talos", "chain100"),
     threads=("ur5", "panda"),
     chains=("chain100", "chain1000", "chain10000"),
     seconds=0.8,
@@ -76,6 +80,7 @@ QUICK = Plan(
     },
     single=("ur5",),
     calls=("ur5",),
+    short=("ur5", "panda"),
     threads=("ur5",),
     chains=("chain100", "chain10000"),
     seconds=0.2,
@@ -92,8 +97,8 @@ def plan_for(names: tuple[str, ...], quick: bool, seconds: float | None) -> Plan
         functions = {name: FULL.functions[name] if name in long else FUNCTIONS for name in names}
         chains = tuple(name for name in names if name in FULL.chains)  # too long for matrices, and for the peers
         others = tuple(name for name in names if name not in chains)
-        return Plan(functions, others, others, others, chains, seconds, FULL.patience)
+        return Plan(functions, others, others, others, others, chains, seconds, FULL.patience)
     here = {name: functions for name, functions in plan.functions.items() if robots.available(name)}
     single, threads = (tuple(name for name in part if name in here) for part in (plan.single, plan.threads))
-    calls = tuple(name for name in plan.calls if robots.available(name))
-    return Plan(here, single, calls, threads, plan.chains, seconds, plan.patience)
+    calls, short = (tuple(name for name in part if robots.available(name)) for part in (plan.calls, plan.short))
+    return Plan(here, single, calls, short, threads, plan.chains, seconds, plan.patience)

@@ -49,6 +49,12 @@ def _notes(facts: Facts) -> Iterator[str]:
         )
     else:
         yield "MuJoCo is not installed: pip install 'phistar[peers]' to compare with it."
+    if facts["float32"]:
+        yield (
+            "float32 against float64: ps.compile(function, model, dtype=np.float32) and the same without, on a batch "
+            "of 1,024; bound: what may be lost at most, relative to the largest entry, as the compiled function says; "
+            "lost: what was, of these states."
+        )
     yield (
         "ops: multiplications, additions, divisions, sines (one each) per state. peak: ops per second over the FMA "
         "peak measured in this run. first, cached: the first call after the imports of a fresh process, compiling and "

@@ -19,6 +19,7 @@ from phistar.cli.benchmark.benchmark_plan import (
     EACH_OTHER,
     EVERY_FUNCTION,
     ONE_STATE,
+    SHORT_FLOATS,
     TWO_THREADS,
     Plan,
     step,
@@ -41,6 +42,7 @@ from phistar.cli.benchmark.benchmark_tasks import (
 from phistar.cli.benchmark.machine import machine
 from phistar.cli.benchmark.peak import peak
 from phistar.cli.benchmark.profile import profiles
+from phistar.cli.benchmark.short_floats import short_floats
 from phistar.cli.benchmark.single_calls import single_calls
 from phistar.cli.benchmark.start import Start, environment, kernels, starts
 from phistar.cli.benchmark.timing import Contestant, Timing, calls_for, calls_in_turn, contest, rows_of
@@ -103,6 +105,11 @@ def measure(plan: Plan, tell: Callable[[str], None]) -> Facts:
         for name in plan.single:
             tell(step(name, ONE_STATE))
             facts["single"].append(single(entrants[name], plan.seconds))
+        facts["float32"] = []
+        for name in plan.short:
+            tell(step(name, SHORT_FLOATS))
+            model = entrants[name].model if name in entrants else robots.build(name)
+            facts["float32"] += short_floats(name, model, plan.seconds)
         tell(EACH_OTHER)
         facts["chains"] = chains([entrants.get(name) or entrant(name) for name in plan.chains], plan.seconds)
         facts["threads"] = [threads(entrants[name], plan.seconds, tell) for name in plan.threads]

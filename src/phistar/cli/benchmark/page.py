@@ -30,6 +30,8 @@ def _sections(facts: Facts) -> Iterator[RenderableType]:
         yield Group(Text(), Text("One state at a time: ps.forward_dynamics, ns a call", style="bold"), _single(facts))
     if facts["calls"]:
         yield calls_page(facts["calls"])
+    if facts["float32"]:
+        yield Group(Text(), Text("float32 against float64, ns a state", style="bold"), _short_floats(facts["float32"]))
     if facts["chains"]:
         yield Group(Text(), Text("Long chains: ps.forward_dynamics", style="bold"), _chains(facts))
     yield from _threads(facts)
@@ -70,6 +72,17 @@ def _single(facts: Facts) -> Table:
     for row in facts["single"]:
         ours = [text(row[f"{name}_{kind}"]) for name in _WAYS for kind, text in (("ns", time), ("ratio", _ratio))]
         table.add_row(row["robot"], *ours, time(row.get("pin_python_ns")), time(row.get("mujoco_ns")))
+    return table
+
+
+def _short_floats(rows: list[Facts]) -> Table:
+    columns = ["float64", "float32", "×", "bound", "lost"]
+    table = _table([("function", "left"), ("robot", "left"), *((name, "right") for name in columns)])
+    for row in rows:
+        digits = [f"{row[name]:.1e}" if row[name] is not None else "refused" for name in ("error", "lost")]
+        table.add_row(
+            row["function"], row["robot"], time(row["wide_ns"]), time(row["short_ns"]), _ratio(row["ratio"]), *digits
+        )
     return table
 
 

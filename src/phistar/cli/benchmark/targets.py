@@ -61,6 +61,8 @@ def targets() -> Iterator[Target]:
     for robot, name in {"panda": "Panda", "talos": "Talos"}.items():
         what = f"any other function of one state, {name}, the slowest, against Pinocchio's Python call"
         yield Target(what, 1.2, slowest_call(robot))
+    what = "forward dynamics, float32 against float64, the robot that gains least"
+    yield Target(what, 1.7, short_floats_gain)
     yield Target("rollout step, UR5, against mujoco.rollout", 30, result(ROLLOUT, "ur5", "mujoco_ratio"))
     yield Target("two threads over one, UR5, 100,000 states", 1.7, of_robot("threads", "ur5", "ratio"))
     yield Target("cost per link, chain of 10,000 over chain of 100", 1.5, per_link, "", at_most=True)
@@ -95,6 +97,11 @@ def slowest_call(robot: str) -> Callable[[Facts], float | None]:
         return min((call["ratio"] for calls in rows for call in calls if call["ratio"] is not None), default=None)
 
     return figure
+
+
+def short_floats_gain(facts: Facts) -> float | None:
+    rows = (row["ratio"] for row in facts["float32"] if row["function"] == FORWARD)
+    return min((ratio for ratio in rows if ratio is not None), default=None)
 
 
 def per_link(facts: Facts) -> float | None:
