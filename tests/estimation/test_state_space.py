@@ -10,6 +10,7 @@ from phistar import estimation
 from phistar.errors import ModelError, ShapeError
 from phistar.identities.two_way_laws import two_way_kernel
 from tests.estimation import r87
+from tests.loops.test_flexible_embedding import closed_state, window
 from tests.trees import mechanism, relative
 
 
@@ -112,6 +113,22 @@ def test_trees_and_joints_of_any_dof_are_series_too(seed):
     accelerations = np.empty(model.nv)
     accelerations[space.rates] = errors
     assert relative(accelerations, ps.forward_dynamics(model, q, v, tau)) < 1e-7
+
+
+@pytest.mark.parametrize("at", ["bars", "ground"])
+def test_mechanisms_in_independent_rates_are_series_scans_and_noise_too(at):
+    """A step for each independent rate; compound links, whose bars bend, are as wide as their members together."""
+    model, q, v = closed_state(window(at, at != "bars"))
+    rng, count = np.random.default_rng(2), 40_000
+    tau, mass = rng.normal(size=model.nv), ps.mass_matrix(model, q)
+    wanted, found = ps.forward_dynamics(model, q, v, tau), np.empty(model.nv)
+    space = estimation.state_space(model, q, v)
+    found[space.rates] = smoothed(space, tau[space.rates]).smoothing_error[0]
+    assert relative(found, wanted) < 1e-10
+    assert relative(estimation.scanned_forward_dynamics(model, q, v, tau), wanted) < 1e-10
+    drawn = estimation.sample_joint_forces(model, q, count, rng)
+    spread = np.sqrt((np.outer(np.diag(mass), np.diag(mass)) + mass**2) / count)
+    assert np.all(np.abs(drawn.T @ drawn / count - mass) < 5 * spread)
 
 
 @pytest.mark.sampled(3)

@@ -15,12 +15,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.links.link_sizes import link_rows
+from phistar.backends.links.link_sizes import has_wide_links, link_parents, link_rows, links_of
 from phistar.backends.links.values import Links, bias_acceleration, bias_force, has_rotors
-from phistar.backends.links.wide import wide_links
+from phistar.backends.links.wide import mechanism_at
 from phistar.errors import ModelError
 from phistar.model import Model, require_tree
-from phistar.model.check import require_rigid
 from phistar.spatial import force_transform, times, transposed
 from phistar.stated_arguments import broadcast_state
 
@@ -90,7 +89,7 @@ def scanned_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> Array:
     θ̈ = ℳ⁻¹(τ − C): velocities, bias accelerations, filter (R87 eqs. 35-43) and smoother (44-47), each a scan of
     logarithmic depth. For serial chains of joints with one freedom, without gyroscopic rotors, each of whose links has
     inertia about its own joint. Bodies may bend: what their modes feel is measured with their joint, and blocks are as
-    wide as the widest link, 6 + m.
+    wide as the widest link, 6 + m. In independent rates compound links stand in a row.
 
     Parameters
     ----------
@@ -111,13 +110,11 @@ def scanned_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> Array:
     True
     """
     require_tree(model, "scanned_forward_dynamics")
-    if model.embedding is not None:
-        require_rigid(model, "scanned_forward_dynamics")
     _refuse_branches(model)
     q, v = broadcast_state(model, q, v)
     q, tau = broadcast_state(model, q, model.checked(tau, model.nv, "tau"))
     v = np.broadcast_to(v, (*q.shape[:-1], model.nv))
-    chain = _bending_chain(model, q) if model.is_flexible else _rigid_chain(model, q)
+    chain = _wide_chain(model, q) if has_wide_links(model) else _rigid_chain(model, q)
     measured = chain.over_rates(tau)
     z, P = _filter(chain, _known_force(model, chain, chain.over_rates(v)), measured)
     found, result = _smooth(chain, z, P, measured)[..., 0], np.empty(tau.shape)
@@ -141,9 +138,9 @@ def _rigid_chain(model: Model, q: np.ndarray) -> _Chain:
     return _Chain(H, carry, np.broadcast_to(mass, carry.shape), armature, rates, biases)
 
 
-def _bending_chain(model: Model, q: np.ndarray) -> _Chain:
+def _wide_chain(model: Model, q: np.ndarray) -> _Chain:
     """Chain of links of any width, each in the last rows of blocks as wide as the widest."""
-    links, n, batch = wide_links(model, q), len(model.bodies), q.shape[:-1]
+    links, n, batch = mechanism_at(model, q), len(link_parents(model)), q.shape[:-1]
     wide, most = max(link_rows(model, "links")), max(link_rows(model, "joints"))
     H, armature = np.zeros((n, *batch, most, wide)), np.zeros((n, *batch, most, most))
     carry, mass = np.zeros((2, n, *batch, wide, wide))
@@ -170,10 +167,12 @@ def _bending_chain(model: Model, q: np.ndarray) -> _Chain:
 
 
 def _refuse_branches(model: Model) -> None:
-    if not model.is_serial or any(joint.nv != 1 or joint.nq != 1 for joint in model.joints) or has_rotors(model):
+    in_a_row = link_parents(model) == tuple(range(-1, len(link_parents(model)) - 1))
+    turning = model.embedding is None and any(joint.nv != 1 or joint.nq != 1 for joint in model.joints)
+    if not in_a_row or turning or has_rotors(model):
         raise ModelError(
-            f"{model.name} is not a serial chain of one-dof joints without gyroscopic rotors, which a scan is "
-            "along; use ps.forward_dynamics."
+            f"{model.name} is not a serial chain of one-dof joints, or of compound links, without gyroscopic rotors, "
+            "which a scan is along; use ps.forward_dynamics."
         )
 
 
@@ -196,8 +195,9 @@ def _tables(model: Model) -> _Tables:
 def _refuse_hollow(model: Model, k: int, variance: np.ndarray) -> None:
     """An element divides by HMH* + A of its own link, where the sweep divides by D, of all that is outboard too."""
     if not (np.linalg.eigvalsh(variance)[..., 0] > 0.0).all():
+        name = model.bodies[links_of(model)[k][0]].name
         raise ModelError(
-            f"{model.bodies[k].name} of {model.name} has no inertia about its own joint, which a scan divides by; use "
+            f"{name} of {model.name} has no inertia about its own joint, which a scan divides by; use "
             "ps.forward_dynamics."
         )
 

@@ -17,14 +17,14 @@ from phistar.array_types import Array
 from phistar.backends.links.link_sizes import link_rows
 from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.values import has_rotors
-from phistar.backends.links.wide import tree_links
+from phistar.backends.links.wide import mechanism_at
 from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.errors import ModelError, ShapeError
 from phistar.estimation.link_arrays import over_links, require_joints
 from phistar.estimation.square_root import mass_factor
 from phistar.identities import smoothing
 from phistar.model import Model, require_tree
-from phistar.model.check import check_robot, require_rigid
+from phistar.model.check import check_robot
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.short_repr import short_repr
@@ -39,7 +39,8 @@ class StateSpace:
 
     A step for every joint rate, tips first; the state has six entries for each branch that is open at once, one on a
     chain: where branches meet, their forces are added and room is free again. Where bodies bend, 6 is the width 6 + m
-    of the widest link, [forces on its modes; moment; force], and a step measures each mode too.
+    of the widest link, [forces on its modes; moment; force], and a step measures each mode too. In independent rates a
+    compound link is as wide as its members together, and a step measures each of its rates.
 
     Attributes
     ----------
@@ -88,7 +89,7 @@ def state_space(model: Model, q: Any, v: Any) -> StateSpace:
     Parameters
     ----------
     model : Model
-        A tree without loops and without gyroscopic rotors; joints of any dof.
+        A tree, or a mechanism in independent rates, without gyroscopic rotors; joints of any dof.
     q, v : (nq,), (nv,)
         One state.
 
@@ -104,41 +105,45 @@ def state_space(model: Model, q: Any, v: Any) -> StateSpace:
     (6, 1, 6)
     """
     require_tree(model, "state_space")
-    if model.embedding is not None:
-        require_rigid(model, "state_space")
     require_joints(model)
     if has_rotors(model):
         raise ModelError(f"{model.name} has gyroscopic rotors, whose noise would be correlated from link to link.")
     q, v = model.checked_q(q), model.checked(v, model.nv, "v")
     if q.ndim != 1 or v.ndim != 1:
         raise ShapeError(f"A state space model is of one state; q has shape {q.shape}, v {v.shape}.")
-    links, forces = tree_links(model, q), link_forces(model, q, v)
-    widths, slots = link_rows(model, "links"), [max(link_rows(model, "links")) * slot for slot in _slots(model)]
+    links, forces = mechanism_at(model, q), link_forces(model, q, v)
+    children, widths = _children(links.parents), link_rows(model, "links")
+    slots = [max(widths) * slot for slot in _slots(children)]
     wide = max(slots) + max(widths)
     entered, covariance, given = np.eye(wide), np.zeros((wide, wide)), np.zeros(wide)
     steps: list[tuple[Any, ...]] = []
-    for k in range(len(model.bodies) - 1, -1, -1):
+    for k in range(len(widths) - 1, -1, -1):
         here = slice(slots[k], slots[k] + widths[k])
-        move = _into_link(model, links, slots, k, wide)
+        move = _into_link(links, children[k], slots, k, wide)
         entered, covariance, given = move @ entered, move @ covariance @ move.T, move @ given
         covariance[here, here] += links.mass(k)
         given[here] += forces[k, : widths[k]]
         for i, axis in enumerate(links.subspace(k).T):
-            design, rate = np.zeros((1, wide)), model.joints[k].v_slice.start + i
+            design, rate = np.zeros((1, wide)), links.rates[k].start + i
             design[0, here] = axis
             steps.append((entered, design, covariance, given, model.armature[rate], rate, here.start))
             entered, covariance, given = np.eye(wide), np.zeros((wide, wide)), np.zeros(wide)
     return StateSpace(*(np.array(column) for column in zip(*steps, strict=True)))
 
 
-def _slots(model: Model) -> list[int]:
+def _children(parents: tuple[int, ...]) -> list[list[int]]:
+    """The links that hang on each link."""
+    return [[child for child, parent in enumerate(parents) if parent == k] for k in range(len(parents))]
+
+
+def _slots(children: list[list[int]]) -> list[int]:
     """The place in the state of each link's force: that of its first child, or one that is free."""
-    slots, free, most = [0] * len(model.bodies), [], 0
-    for k in range(len(model.bodies) - 1, -1, -1):
-        children = model.children[k]
-        if children:
-            slots[k] = slots[children[0]]
-            free += [slots[child] for child in children[1:]]
+    slots, free, most = [0] * len(children), [], 0
+    for k in range(len(children) - 1, -1, -1):
+        own = children[k]
+        if own:
+            slots[k] = slots[own[0]]
+            free += [slots[child] for child in own[1:]]
         elif free:
             slots[k] = free.pop()
         else:
@@ -146,15 +151,15 @@ def _slots(model: Model) -> list[int]:
     return slots
 
 
-def _into_link(model: Model, links: Mechanism, slots: list[int], k: int, wide: int) -> np.ndarray:
+def _into_link(links: Mechanism, children: list[int], slots: list[int], k: int, wide: int) -> np.ndarray:
     """The forces of all children carried to link k and added; what is open elsewhere stays, what is done is cleared."""
     move = np.eye(wide)
-    if model.children[k]:  # a link may be wider than the one whose room it takes
-        move[slots[k] : slots[k] + max(link_rows(model, "links"))] = 0.0
-    for child in model.children[k]:
+    if children:  # a link may be wider than the one whose room it takes
+        move[slots[k] : slots[k] + max(map(links.width, range(len(slots))))] = 0.0
+    for child in children:
         across = links.crossing(child)
         here, there = (slice(at, at + size) for at, size in zip((slots[k], slots[child]), across.shape, strict=True))
-        move[there] = 0.0 if child != model.children[k][0] else move[there]
+        move[there] = 0.0 if child != children[0] else move[there]
         move[here, there] = across
     return move
 
@@ -224,12 +229,10 @@ def _white_forces(name: str, model: Model, q: Any, count: int, rng: np.random.Ge
     """w, (count, Σw), with covariance M(k) link by link; of bodies that bend, with forces on their modes first."""
     check_robot(name, (model,))
     require_tree(model, name)
-    if model.embedding is not None:
-        require_rigid(model, name)
     require_joints(model)
     if has_rotors(model):
         raise ModelError(f"{model.name} has gyroscopic rotors, which no white noise is like.")
-    links, rows = tree_links(model, model.checked_q(q)), link_rows(model, "links")
+    links, rows = mechanism_at(model, model.checked_q(q)), link_rows(model, "links")
     white = np.split(rng.normal(size=(count, sum(rows))), np.cumsum(rows)[:-1], axis=-1)
     made = [times(mass_factor(links, model, k), own) for k, own in enumerate(white)]
     return np.concatenate(made, axis=-1)
