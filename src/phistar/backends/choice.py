@@ -43,6 +43,7 @@ FULL = 60_000  # operations link by link beyond which, for more bodies, it is no
 DEAD = 2.0  # instructions recorded for each that is kept
 CLOSED_DEAD = 1.2  # the same of mechanisms with loops, of which statements are recorded without dead ones
 NEAR = 0.9  # what robots of a size usually take is left only for what needs less than this part of its time
+FORMS_WRITTEN = 3  # forms with the fewest operations link by link, of which none but these are counted written out
 FORMS_DIFFER = 1.15  # forms that link by link have so many times the operations of another are not counted written out
 DROPPED = 0.02  # part of the instructions of a statement that arranging them drops at most; 0.017 of chains of 40
 TRIPLES = 4500  # of rates on one way from the base, the last carried by the others: some fifty instructions each
@@ -177,16 +178,22 @@ def candidates(counts: Counts, schedule: str | None = None) -> list[Candidate]:
     comparable = len(model.bodies) <= TRACED or most <= FULL or carried_rates(model) <= MANY_PAIRS
     if schedule == WRITTEN or not found or (schedule is None and comparable):
         limit = None if schedule == WRITTEN or not found else instructions_within()
-        written = counts.count_written_out(limit, float("inf") if limit is None else _hopeless(found))
+        written = counts.count_written_out(limit, float("inf") if limit is None else _hopeless(found, _usual(model)))
         found += [] if written is None else [_candidate(WRITTEN, written, model.nv)]
     return found
 
 
-def _hopeless(found: list[Candidate]) -> float:
-    """Operations of one form in straight-line code beyond which none of its forms is faster than a candidate that
-    compiles within the budget: r(1 + r / CROWDED) operations take the time of it and what forms differ by."""
+def _usual(model: Model) -> str:
+    """The schedule that robots of a size usually take."""
+    return WRITTEN if len(model.bodies) <= TRACED else ROLLED
+
+
+def _hopeless(found: list[Candidate], usual: str) -> float:
+    """Operations of one form in straight-line code beyond which none of its forms is taken in the place of a candidate
+    that compiles within the budget: r(1 + r / CROWDED) operations take the time of it and what forms differ by."""
     fastest = min((x.nanoseconds for x in found if x.seconds <= budget()), default=float("inf"))
-    most = FORMS_DIFFER * fastest / (NEAR * NANOSECONDS[WRITTEN])
+    worth = 1.0 / NEAR if usual == WRITTEN else NEAR
+    most = FORMS_DIFFER * worth * fastest / NANOSECONDS[WRITTEN]
     return CROWDED * (math.sqrt(0.25 + most / CROWDED) - 0.5)
 
 
@@ -204,7 +211,7 @@ def _choose(found: list[Candidate], seconds: float, schedule: str | None, model:
         if not known:
             raise StatementError(f"These statements of {model.name} have no form {schedule!r}; leave the choice open.")
         return Choice(schedule, tuple(known), "asked for")
-    return _fastest(found, seconds, WRITTEN if len(model.bodies) <= TRACED else ROLLED)
+    return _fastest(found, seconds, _usual(model))
 
 
 def _fastest(found: list[Candidate], seconds: float, usual: str = "") -> Choice:

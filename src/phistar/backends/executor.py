@@ -6,7 +6,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from phistar.backends.choice import FORMS_DIFFER, PAIRS, ROLLED, WRITTEN, Choice, Tally, candidates, choose
+from phistar.backends.choice import (
+    FORMS_DIFFER,
+    FORMS_WRITTEN,
+    PAIRS,
+    ROLLED,
+    WRITTEN,
+    Choice,
+    Tally,
+    candidates,
+    choose,
+)
 from phistar.backends.kernel import Kernel, Statements, compile_statements, units_of
 from phistar.backends.machine.jit import Signature
 from phistar.backends.pairwise.pair_kernel import PairKernel, pair_kernel
@@ -77,7 +87,8 @@ class StatementCounts:
         far = FORMS_DIFFER * min(rolled.values(), default=0)
         counted = [(rolled.get((each.form, each.taken), 0), each) for each in self.wanted.forms()]
         near = sorted((x for x in counted if x[0] <= far), key=lambda x: x[0] or far)
-        return self.wanted.tally_within(most, hopeless, [each for _, each in near])
+        unknown = sum(x[0] == 0 for x in near)
+        return self.wanted.tally_within(most, hopeless, [each for _, each in near[: FORMS_WRITTEN + unknown]])
 
 
 def rolled_tallies(wanted: Statements) -> list[Tally]:
