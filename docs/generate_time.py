@@ -53,7 +53,7 @@ def spheres(folder: Path) -> None:
     for center, radius in made["spheres"]:
         left.plot_wireframe(*(np.reshape(center, (3, 1, 1)) + radius * ball), color=PALE, lw=0.6)
     for motion, color, name in ((made["straight"], COOL, "free"), (made["found"], WARM, "past the spheres")):
-        tool = ps.forward_kinematics(made["arm"], motion.q, "tool")[:, :3, 3]
+        tool = ps.forward_kinematics(made["arm"], motion.q, made["tool"])[:, :3, 3]
         gaps = [np.linalg.norm(tool - center, axis=-1) - radius for center, radius in made["spheres"]]
         left.plot(*tool.T, color=color, lw=2.2)
         right.plot(motion.t, 100.0 * np.min(gaps, axis=0), color=color, lw=1.8, label=name)

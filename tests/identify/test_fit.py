@@ -7,6 +7,8 @@ import pytest
 
 import phistar as ps
 from phistar.identify.consistent import Compressed, nearest_physical, pseudo_inertia
+from phistar.identify.fourier_series import FourierSeries, InformationSearch
+from phistar.identify.identifiable import base_of
 from phistar.identify.parameter_columns import Columns
 
 TERMS = ("armature", "damping", "friction")
@@ -147,7 +149,18 @@ def test_excitation_keeps_the_limits_and_its_rates_are_its_own(arm, path):
     h = path.t[1] - path.t[0]
     assert np.allclose(np.gradient(path.q, h, axis=0)[2:-2], path.v[2:-2], atol=2e-3)
     assert np.allclose(np.gradient(path.v, h, axis=0)[2:-2], path.a[2:-2], atol=2e-2)
-    assert path.information > ps.identify.excitation(arm, 10.0, samples=10, candidates=1, seed=1).information
+
+
+def test_excitation_is_better_than_a_thousand_random_motions_and_its_slope_is_that_of_differences(arm, path):
+    columns, rng = Columns(arm, ("armature", "damping", "friction")), np.random.default_rng(3)
+    search = InformationSearch(columns, base_of(columns).columns, FourierSeries(arm, 10.0, 5))
+    assert path.information > max(-search.lack(search.series.random(rng)) for _ in range(1000)) + 1.0
+    at, eps = search.series.random(rng).reshape(-1), 1e-5
+    value, slope = search.lack_and_slope(at)
+    assert value == search.lack(at.reshape(2, 5, -1))
+    for i in (0, 7, 20, 33, len(at) - 1):
+        ends = [search.lack((at + way * eps * np.eye(len(at))[i]).reshape(2, 5, -1)) for way in (1.0, -1.0)]
+        assert abs(slope[i] - (ends[0] - ends[1]) / (2.0 * eps)) < 1e-4 * np.abs(slope).max()
 
 
 @pytest.mark.parametrize(

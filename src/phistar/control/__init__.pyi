@@ -54,6 +54,11 @@ from phistar.control.task import (
     quaternion_task as quaternion_task,
     task_space as task_space,
 )
+from phistar.control.task_program import (
+    TaskSolution as TaskSolution,
+    solve_tasks as solve_tasks,
+    task_rates as task_rates,
+)
 from phistar.control.tasks import (
     CenterOfMassTask as CenterOfMassTask,
     FrameTask as FrameTask,
@@ -63,9 +68,6 @@ from phistar.control.tasks import (
     PostureTask as PostureTask,
     SphereLimit as SphereLimit,
     Task as Task,
-    TaskSolution as TaskSolution,
-    solve_tasks as solve_tasks,
-    task_rates as task_rates,
 )
 from phistar.control.trajectories import joint_trajectory as joint_trajectory, pose_trajectory as pose_trajectory
 from phistar.optimize.path_integral import PathIntegral as PathIntegral

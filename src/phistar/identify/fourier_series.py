@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
 from phistar.array_types import Array
 from phistar.errors import ModelError, PhistarError
@@ -18,7 +20,12 @@ from phistar.short_repr import short_repr
 
 WIDEST = np.pi / 2  # rad or m, the half-range of a coordinate without limits
 FASTEST = 2.0  # rad/s or m/s, of a rate without one
-COARSE = 60  # samples that a candidate is judged by
+COARSE = 60  # samples that a motion is judged by
+STEPS = 40  # of the quasi-Newton method at most: what further ones add is little
+APART = (
+    1e-6  # rad or m and their rates, and of coefficients of about one, by which regressor and motion are differenced
+)
+NOTHING = 1e6  # stands for the −log det of a motion that does not show everything
 ROOM = 0.9  # of the limits that are used
 
 
@@ -47,8 +54,8 @@ def excitation(
 ) -> Excitation:
     """A periodic motion within the joints' limits that excites the parameters as well as possible.
 
-    Each joint's motion is a Fourier series (Swevers et al. 1997); of random ones the best is kept, and changed at
-    random as long as log det Y_b*Y_b grows, Y_b being the base regressor with columns of length one.
+    Each joint's motion is a Fourier series (Swevers et al. 1997). From the best of random ones, log det Y_b*Y_b, Y_b
+    being the base regressor with columns of length one, is led to its greatest near there by a quasi-Newton method.
 
     Parameters
     ----------
@@ -59,7 +66,7 @@ def excitation(
     samples, harmonics : int
         Of the motion, and how many multiples of its frequency a joint moves with.
     candidates : int
-        How many motions are tried.
+        How many random motions are tried first.
     terms : sequence of str
         As of `fit`.
     seed : int
@@ -81,30 +88,73 @@ def excitation(
     if not duration > 0.0 or min(samples, harmonics, candidates) < 1:
         raise PhistarError("An excitation needs a positive duration, and at least one sample, harmonic and candidate.")
     columns = Columns(model, tuple(terms))
-    base = base_of(columns).columns
-    series, rng = _Series(model, float(duration), harmonics), np.random.default_rng(seed)
-    coarse, best, found = np.linspace(0.0, duration, COARSE, endpoint=False), -np.inf, series.random(rng)
-    for number in range(candidates):
-        fresh = number < candidates // 4 or best == -np.inf
-        tried = series.random(rng) if fresh else found + 0.3 * rng.normal(size=found.shape) * rng.random()
-        value = _information(columns, base, *series.at(tried, coarse))
-        if value > best:
-            best, found = value, tried
+    series, rng = FourierSeries(model, float(duration), harmonics), np.random.default_rng(seed)
+    search = InformationSearch(columns, base_of(columns).columns, series)
+    tried = [series.random(rng) for _ in range(candidates)]
+    first = tried[int(np.argmin([search.lack(x) for x in tried]))]
+    made = minimize(search.lack_and_slope, first.reshape(-1), jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
     t = np.linspace(0.0, duration, samples, endpoint=False)
-    return Excitation(t, *series.at(found, t), best)
-
-
-def _information(columns: Columns, base: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> float:
-    table = columns.table(q, v, a)[..., base].reshape(-1, len(base))
-    lengths = np.linalg.norm(table, axis=0)
-    if not (lengths > 0.0).all():
-        return -np.inf
-    sign, value = np.linalg.slogdet((table / lengths).T @ (table / lengths))
-    return float(value) if sign > 0 else -np.inf
+    return Excitation(t, *series.at(made.x.reshape(first.shape), t), -float(made.fun))
 
 
 @dataclass(frozen=True, eq=False)
-class _Series:
+class InformationSearch:
+    """−log det Y_b*Y_b of a motion by its coefficients."""
+
+    columns: Columns
+    base: np.ndarray
+    series: FourierSeries
+
+    @cached_property
+    def _times(self) -> np.ndarray:
+        return np.linspace(0.0, self.series.duration, COARSE, endpoint=False)
+
+    @cached_property
+    def _steady(self) -> np.ndarray:
+        """The base columns that do not change with the motion but where a rate turns: friction's."""
+        return np.array([self.columns.names[i].endswith(".friction") for i in self.base])
+
+    def _table(self, motion: Sequence[np.ndarray]) -> np.ndarray:
+        return self.columns.table(*motion)[..., self.base].reshape(-1, len(self.base))
+
+    def lack(self, coefficients: np.ndarray) -> float:
+        """The value alone."""
+        return self._unit_columns(self.series.at(coefficients, self._times))[0]
+
+    def _unit_columns(self, motion: Sequence[np.ndarray]) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        """−log det, Y_b with columns of length one, their lengths, and Y_b*Y_b."""
+        table = self._table(motion)
+        lengths = np.linalg.norm(table, axis=0)
+        unit = table / np.where(lengths > 0.0, lengths, 1.0)
+        gram = unit.T @ unit
+        sign, value = np.linalg.slogdet(gram)
+        return (-float(value) if sign > 0 and np.isfinite(value) else NOTHING), unit, lengths, gram
+
+    def lack_and_slope(self, coefficients: np.ndarray) -> tuple[float, np.ndarray]:
+        """The value and its gradient: by Y_b exactly; of Y_b by q, v and a, and of these, by differences."""
+        shape = (2, self.series.harmonics, -1)
+        motion = self.series.at(coefficients.reshape(shape), self._times)
+        value, unit, lengths, gram = self._unit_columns(motion)
+        if value == NOTHING:
+            return value, np.zeros(coefficients.shape)
+        pull = -2.0 * (np.linalg.solve(gram, unit.T).T - unit) / lengths
+        pull[:, self._steady] = 0.0
+        plain, by_motion = self._table(motion), np.zeros((3, *motion[0].shape))
+        for part in range(3):
+            for rate in range(motion[0].shape[1]):
+                moved = [x.copy() for x in motion]
+                moved[part][:, rate] += APART
+                change = np.sum(pull * (self._table(moved) - plain), axis=1)
+                by_motion[part, :, rate] = change.reshape(COARSE, -1).sum(axis=1) / APART
+        slope = np.empty(coefficients.shape)
+        for i, step in enumerate(APART * np.eye(len(coefficients))):
+            moved = self.series.at((coefficients + step).reshape(shape), self._times)
+            slope[i] = np.sum(by_motion * (np.stack(moved) - np.stack(motion))) / APART
+        return value, slope
+
+
+@dataclass(frozen=True, eq=False)
+class FourierSeries:
     """q = c + s Σ_l (A_l sin lωt − B_l cos lωt)/l, s as large as the limits of q and v allow."""
 
     model: Model
