@@ -60,6 +60,10 @@ class Constraint:
             )
         return replace(self, lower=np.broadcast_to(self.lower, shape), upper=np.broadcast_to(self.upper, shape))
 
+    def as_value(self) -> Cost:
+        """g as the residual of a cost, for what is compiled of it."""
+        return Cost(self.name, lambda model, q, v, u, target: self.function(model, q, v, u), np.zeros(0), np.ones(()))
+
     def as_cost(self) -> Cost:
         """The cost that takes its place: the target is [lower; upper; λ/ρ], the weight ρ."""
         m = len(self.lower)

@@ -34,6 +34,10 @@ from phistar.plant.plant import Plant
 from phistar.short_repr import short_repr
 from phistar.steps.sweep import RiccatiSweep
 
+KERNELS = ("running_kernel", "terminal_kernel", "constraint_values", "terminal_constraint_values")
+SHARED = ("transition", "trials", *KERNELS, "sweep", "turn")
+"""What problems share that differ in where they start."""
+
 
 @short_repr
 @dataclass(frozen=True, eq=False)
@@ -96,6 +100,15 @@ class Problem:
         return CostKernel(self.model, self.controls, (*self.terminal, *made))
 
     @cached_property
+    def constraint_values(self) -> CostKernel:
+        """The constraints' own values, as residuals."""
+        return CostKernel(self.model, self.controls, tuple(c.as_value() for c in self.constraints))
+
+    @cached_property
+    def terminal_constraint_values(self) -> CostKernel:
+        return CostKernel(self.model, self.controls, tuple(c.as_value() for c in self.terminal_constraints))
+
+    @cached_property
     def sweep(self) -> RiccatiSweep:
         """The memory of the sweeps, which one solution at a time works in."""
         at = self.transition
@@ -111,7 +124,7 @@ class Problem:
         made = Problem(**{name: getattr(self, name) for name in self.__dataclass_fields__})
         object.__setattr__(made, "q0", self.model.checked_q(q0, "q0"))
         object.__setattr__(made, "v0", self.model.checked(v0, self.model.nv, "v0"))
-        for name in ("transition", "trials", "running_kernel", "terminal_kernel", "sweep", "turn"):
+        for name in SHARED:
             made.__dict__[name] = getattr(self, name)
         return made
 

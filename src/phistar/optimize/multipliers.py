@@ -29,15 +29,17 @@ def solve_constrained(
 def _solve(
     problem: Problem, guess: tuple[np.ndarray, np.ndarray, np.ndarray], ends: Ends, regularization: float
 ) -> Solution:
-    running = _Multipliers(problem.running_kernel, problem.constraints, problem.steps, problem.h)
-    terminal = _Multipliers(problem.terminal_kernel, problem.terminal_constraints, 1, np.ones(1))
+    kernels = problem.running_kernel, problem.constraint_values
+    running = _Multipliers(*kernels, problem.constraints, problem.steps, problem.h)
+    kernels = problem.terminal_kernel, problem.terminal_constraint_values
+    terminal = _Multipliers(*kernels, problem.terminal_constraints, 1, np.ones(1))
     at = Iterate(problem, *guess, running.parameters, terminal.parameters, regularization)
     groups = [group for group in (running, terminal) if group.constraints]
     reason, worst, before = improve(at, ends), 0.0, np.inf
     for _ in range(ROUNDS if groups else 0):
         nothing = np.zeros((1, problem.controls))
-        running.measure(problem, at.q[:-1], at.v[:-1], at.u)
-        terminal.measure(problem, at.q[-1:], at.v[-1:], nothing)
+        running.measure(at.q[:-1], at.v[:-1], at.u)
+        terminal.measure(at.q[-1:], at.v[-1:], nothing)
         worst = max(group.worst for group in groups)
         if worst <= ends.allowed or ends.is_over(len(at.history)):
             break
@@ -56,8 +58,16 @@ def _solve(
 class _Multipliers:
     """The multipliers of constraints at some knots, in the parameters of their costs, which are changed in place."""
 
-    def __init__(self, kernel: CostKernel, constraints: tuple[Constraint, ...], knots: int, h: np.ndarray) -> None:
+    def __init__(
+        self,
+        kernel: CostKernel,
+        own_values: CostKernel,
+        constraints: tuple[Constraint, ...],
+        knots: int,
+        h: np.ndarray,
+    ) -> None:
         self.kernel, self.constraints, self.penalty = kernel, constraints, FIRST
+        self.own_values, self.edges = own_values, np.cumsum([len(c.lower) for c in constraints[:-1]])
         self.parameters = kernel.parameters(knots)
         plain, sizes = len(kernel.costs) - len(constraints), [len(constraint.lower) for constraint in constraints]
         self.own = kernel.weight_places[plain:]
@@ -70,11 +80,10 @@ class _Multipliers:
         self.values = [np.zeros((knots, m)) for m in sizes]
         self.rest = [np.zeros((knots, m)) for m in sizes]
 
-    def measure(self, problem: Problem, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> None:
-        """g at the knots."""
-        for i, constraint in enumerate(self.constraints):
-            made = [constraint.function(problem.model, *state) for state in zip(q, v, u, strict=True)]
-            self.values[i] = np.asarray(made, dtype=float)
+    def measure(self, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> None:
+        """g at all knots."""
+        if self.constraints:
+            self.values = np.split(self.own_values.residuals(q, v, u), self.edges, axis=1)
 
     @property
     def worst(self) -> float:

@@ -109,6 +109,12 @@ class CostKernel:
         return traced([_total([0.5 * w * r * r for w, r in pairs])])
 
     @cached_property
+    def residuals(self) -> Callable[..., np.ndarray]:
+        """(q, v, u) → the residuals (…, m) of costs without targets."""
+        made = compile_trace(self.trace, self.rows[:3], [(sum(self.sizes),)], "residuals", ("residuals",))
+        return made.function
+
+    @cached_property
     def value(self) -> Callable[..., np.ndarray]:
         """(q, v, u, parameters) → the cost (…)."""
         tape = Tape()
