@@ -11,7 +11,7 @@ import numpy as np
 
 from phistar.backends.recorded import Recorded
 from phistar.backends.traces.differentiate import matrix, tangent_map, tangents, values_of
-from phistar.backends.traces.trace import Scalar, Tape, finish, is_traced
+from phistar.backends.traces.trace import Tape, finish, is_traced
 from phistar.errors import StatementError
 from phistar.model import Joint, Model
 from phistar.spatial import log_translation, skew
@@ -127,7 +127,7 @@ def _embedded_slopes_at(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.
     tape = Tape()
     given = tape.inputs((model.nq,)), tape.inputs((model.nv,))
     forces = spring_and_damper_forces(model, *given)
-    trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in forces])
+    trace = finish(tape, forces)
     seeds = dict(enumerate(tangent_map(model, q))) | {model.nq + i: {model.nv + i: 1.0} for i in range(model.nv)}
     return (matrix(tangents(trace, values_of(trace, [*q, *v]), seeds), 2 * model.nv),)
 

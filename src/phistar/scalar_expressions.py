@@ -16,7 +16,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.traces.symbolic import replay
-from phistar.backends.traces.trace import ADD, CONST, DIV, INPUT, MUL, NEG, OP_NAMES, SUB, Scalar, Tape, Trace, finish
+from phistar.backends.traces.trace import ADD, CONST, DIV, INPUT, MUL, NEG, OP_NAMES, SUB, Tape, Trace, finish
 from phistar.errors import PhistarError, StatementError
 from phistar.expression import Expression, algebra
 from phistar.model import Model
@@ -157,7 +157,7 @@ def _fold_zeros(trace: Trace, entries: Sequence[Any]) -> Trace:
     tape = Tape()
     fresh = iter(tape.inputs((sum(x is not None for x in entries),)))
     values = replay(trace, [0.0 if x is None else next(fresh) for x in entries])
-    return finish(tape, [x if type(x) is Scalar else float(x) for x in values])
+    return finish(tape, values)
 
 
 def _expressions(trace: Trace, inputs: Sequence[Any], sympy: Any) -> tuple[tuple[tuple[Any, Any], ...], list[Any]]:

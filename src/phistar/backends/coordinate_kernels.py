@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,7 @@ import numpy as np
 from phistar.backends.kernel import Kernel, compile_trace, units_of
 from phistar.backends.machine.recent import Recent
 from phistar.backends.machine.threads import spread
-from phistar.backends.traces.arrays import traced
-from phistar.backends.traces.trace import Tape, finish
+from phistar.backends.traces.arrays import record
 from phistar.model import Model
 
 _made: Recent[Kernel] = Recent(256)
@@ -34,8 +34,6 @@ def compiled_map(model: Model, name: str, formula: Callable[..., np.ndarray]) ->
 
 def _kernel(model: Model, name: str, formula: Callable[..., np.ndarray], lanes: int | None) -> Kernel:
     sizes = (model.nq, model.nv) if name == "integrate" else (model.nq, model.nq)
-    tape = Tape()
-    made = formula(model, *(traced(tape.inputs((n,))) for n in sizes))
-    trace = finish(tape, list(np.asarray(made)))
+    trace = record(partial(formula, model), sizes)
     units = units_of(model) + (units_of(model, 1) if name == "difference" else ())
-    return compile_trace(trace, sizes, [(len(made),)], name, (name,), units, lanes)
+    return compile_trace(trace, sizes, [(len(trace.outputs),)], name, (name,), units, lanes)

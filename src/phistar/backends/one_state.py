@@ -17,8 +17,7 @@ from phistar.backends.code.packed import module_text
 from phistar.backends.machine.call_doors import single_of
 from phistar.backends.machine.jit import Code, Signature, Source, gufunc, host, machine_code
 from phistar.backends.machine.recent import Recent
-from phistar.backends.traces.arrays import traced
-from phistar.backends.traces.trace import Scalar, Tape, finish
+from phistar.backends.traces.arrays import record
 
 LANES = 1
 _made: Recent[Callable[..., Any]] = Recent()
@@ -60,7 +59,7 @@ class Formula:
         signature, target = Signature(tuple(self.sizes), tuple(self.shapes)), host()
 
         def source() -> Source:
-            return Source(lane_text(_trace(signature, self.function), signature, lanes, target.fma))
+            return Source(lane_text(record(self.function, signature.inputs), signature, lanes, target.fma))
 
         made_from = self.title, self.key, signature, lanes
         return _in_lanes.get(made_from, lambda: machine_code("one state in lanes", made_from, target, source)[1])
@@ -70,7 +69,7 @@ def _compile(title: str, key: bytes, signature: Signature, function: Callable[..
     target = host()
 
     def source() -> Source:
-        return Source(module_text(_trace(signature, function), signature, LANES, target.fma))
+        return Source(module_text(record(function, signature.inputs), signature, LANES, target.fma))
 
     _, code = machine_code("one state", (title, key, signature), target, source)
     return gufunc(code, signature, title, f"{title}, compiled.")
@@ -95,11 +94,3 @@ def fresh(vector: np.ndarray) -> np.ndarray:
     made = np.empty(np.shape(vector))
     made[...] = vector
     return made
-
-
-def _trace(signature: Signature, function: Callable[..., Any]) -> Any:
-    tape = Tape()
-    made = function(*(traced(tape.inputs((size,))) for size in signature.inputs))
-    values = [x for array in made for x in np.asarray(array).reshape(-1)]
-    values = [x.item() if isinstance(x, np.ndarray) else x for x in values]
-    return finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values])

@@ -20,7 +20,7 @@ from phistar.backends.machine.threads import STATES_PER_THREAD, spread, together
 from phistar.backends.pairwise.pair_kernel import PairKernel, Places, pair_kernel
 from phistar.backends.traces.arrays import traced
 from phistar.backends.traces.calls import tape_of_calls
-from phistar.backends.traces.trace import Scalar, ShortTape, Tape, Trace, finish, is_traced, unless_too_long
+from phistar.backends.traces.trace import ShortTape, Tape, Trace, finish, is_traced, unless_too_long
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.operators.nodes import Node, spelling
@@ -148,7 +148,7 @@ class Recorded:
         else:
             results = made.solve() if isinstance(made, Unsolved) else made
             values = [x for result in results for x in np.asarray(result).reshape(-1)]
-        return finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values]), loops
+        return finish(tape, values), loops
 
     def signature(self, model: Model) -> Signature:
         """The rows of the inputs and the shapes of the outputs."""

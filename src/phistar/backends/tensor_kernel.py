@@ -77,7 +77,7 @@ def recorded_tensors(model: Model, entries: Entries, places: Places) -> tuple[Tr
     tape = Tape()
     found = entries(*(tape.inputs((n,)) for n in (model.nq, model.nv, model.nv)))
     kept = {name: np.array([can_change(x) for x in found[name]], dtype=bool) for name in TENSORS}
-    trace = _finish_trace(tape, [x for name in TENSORS for x in found[name][kept[name]]])
+    trace = finish(tape, [x for name in TENSORS for x in found[name][kept[name]]])
     return trace, {name: places[name][kept[name]] for name in TENSORS}
 
 
@@ -94,12 +94,8 @@ def recorded_contraction(model: Model, entries: Entries, places: Places) -> Trac
                 made[i, k] = made[i, k] + w[j] * x
         if name in ("dqdq", "dvdv"):
             made[np.tril_indices(nv, -1)] = made.T[np.tril_indices(nv, -1)]
-    return _finish_trace(tape, [x for made in sums.values() for x in made.reshape(-1)])
+    return finish(tape, [x for made in sums.values() for x in made.reshape(-1)])
 
 
 def can_change(x: Any) -> bool:
     return isinstance(x, Scalar) or x != 0.0
-
-
-def _finish_trace(tape: Tape, values: list[Any]) -> Trace:
-    return finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values])

@@ -20,7 +20,7 @@ from phistar.backends.programs.interpret import poses
 from phistar.backends.programs.program import Evaluation
 from phistar.backends.rolled_kernel import compile_rolled, rolled_counts, rolled_plan
 from phistar.backends.traces.arrays import traced
-from phistar.backends.traces.trace import Scalar, ShortTape, Tape, Trace, finish, is_traced, unless_too_long
+from phistar.backends.traces.trace import ShortTape, Tape, Trace, finish, is_traced, unless_too_long
 from phistar.errors import StatementError
 from phistar.model import Model
 from phistar.model.decoupled_modes import decoupled_modes
@@ -206,7 +206,7 @@ def _trace(wanted: Statements, order: tuple[str, ...], most: int | None = None) 
     arrays = [tape.inputs((n,)) for n in rows]
     made = values_over_links(wanted, arrays[0], dict(zip(order, arrays[1:], strict=True)))
     entries = [x for value in made.values() for x in np.asarray(value).reshape(-1)]
-    trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in entries])
+    trace = finish(tape, entries)
     return trace, Signature(tuple(rows), tuple(np.shape(value) for value in made.values()))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from phistar.backends.kernel import Kernel, compile_trace
 from phistar.backends.traces.arrays import traced
-from phistar.backends.traces.trace import Scalar, Tape, finish
+from phistar.backends.traces.trace import Tape, finish
 from phistar.loops.cut import across
 from phistar.model import Distance, Helical, Model, Prismatic, Revolute
 from phistar.spatial.value import digest
@@ -60,7 +60,7 @@ def _joint_kernel(kind: Any) -> Kernel:
 
 def _kernel(tape: Tape, arrays: list[Any], rows: list[int], shapes: list[tuple[int, ...]], title: str) -> Kernel:
     values = [x for array in arrays for x in np.asarray(array).reshape(-1)]
-    trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values])
+    trace = finish(tape, values)
     return compile_trace(trace, rows, shapes, title, (title,))
 
 

@@ -142,7 +142,7 @@ class CostKernel:
                         hessian[i, j] = hessian[i, j] + weighted * y
         whole = [hessian[max(i, j), min(i, j)] for i in range(size) for j in range(size)]
         cost = _total([0.5 * w * r * r for w, r in zip(weights, outputs, strict=True)])
-        trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in (cost, *gradient, *whole)])
+        trace = finish(tape, [cost, *gradient, *whole])
         shapes = [(1,), (size,), (size, size)]
         return compile_trace(trace, self.rows, shapes, "cost and its quadratic", ("cost", "slope", "curve")).function
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from phistar.backends.links.wide import wide_links
 from phistar.backends.one_state import Formula
-from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.arrays import record
 from phistar.backends.traces.differentiate import Sparse, matrix, tangent_map, tangents, values_of
-from phistar.backends.traces.trace import Scalar, Tape, finish
 from phistar.dynamics import mass_matrix
 from phistar.plant.tree_kernels import TreeKernels
 from phistar.spatial.value import digest
@@ -36,9 +35,7 @@ def bending_formula(tree: TreeKernels, weighed: bool) -> Formula:
         return np.concatenate(parts)
 
     def slopes(q: Any, v: Any) -> tuple[np.ndarray, ...]:
-        tape = Tape()
-        made = values(*(traced(tape.inputs((size,))) for size in (nq, nv)))
-        inner = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in made])
+        inner = record(values, (nq, nv))
         seeds: dict[int, Sparse] = dict(enumerate(tangent_map(model, np.asarray(q))))
         seeds |= {nq + j: {nv + j: 1.0} for j in range(nv)}
         found = matrix(tangents(inner, values_of(inner, [*np.asarray(q), *np.asarray(v)]), seeds), 2 * nv)

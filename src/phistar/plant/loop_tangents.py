@@ -8,9 +8,8 @@ import numpy as np
 
 from phistar.backends.code.native import Arrays
 from phistar.backends.one_state import Formula
-from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.arrays import record
 from phistar.backends.traces.differentiate import matrix, tangent_map, tangents, values_of
-from phistar.backends.traces.trace import Scalar, Tape, finish
 from phistar.constraints.columns import ROW_IMPULSE, ROW_NODE_A, ROW_NODE_B, SIGN
 from phistar.plant.loop_rows import LoopRows
 from phistar.plant.tangent_columns import (
@@ -39,9 +38,7 @@ def loop_formula(loops: LoopRows) -> Formula:
         return np.concatenate([pulled, moved, wrench.reshape(-1)])
 
     def slopes(q: Any, forces: Any, v: Any) -> tuple[np.ndarray]:
-        tape = Tape()
-        made = joint_forces(*(traced(tape.inputs((size,))) for size in (nq, rows, nv)))
-        inner = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in made])
+        inner = record(joint_forces, (nq, rows, nv))
         inputs = [entry for array in (q, forces, v) for entry in np.asarray(array)]
         seeds = dict(enumerate(tangent_map(model.tree, np.asarray(q))))
         return (matrix(tangents(inner, values_of(inner, inputs), seeds), nv),)

@@ -7,13 +7,13 @@ compiled, exported or differentiated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy._core.umath import clip  # type: ignore[attr-defined]
 
-from phistar.backends.traces.trace import Scalar
+from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
 
 
 class TracedArray(np.ndarray):
@@ -37,6 +37,15 @@ class TracedArray(np.ndarray):
 def traced(values: Any) -> TracedArray:
     """An array of traced numbers, or one of them, as NumPy code may take it."""
     return np.asarray(values, dtype=object).view(TracedArray)
+
+
+def record(function: Callable[..., Any], sizes: Sequence[int]) -> Trace:
+    """The instructions of a function of vectors that gives an array, or several."""
+    tape = Tape()
+    made = function(*(traced(tape.inputs((size,))) for size in sizes))
+    arrays = made if isinstance(made, list | tuple) else (made,)
+    values = [x for array in arrays for x in np.asarray(array).reshape(-1)]
+    return finish(tape, [x.item() if isinstance(x, np.ndarray) else x for x in values])
 
 
 def sign(values: np.ndarray) -> np.ndarray:

@@ -250,7 +250,7 @@ class Trace:
         return result
 
 
-def finish(tape: Tape, outputs: list[Any]) -> Trace:
+def finish(tape: Tape, outputs: Sequence[Any] | np.ndarray) -> Trace:
     """Drop what no output needs."""
     constant = tuple(type(value) is not Scalar for value in outputs)
     return _drop_unneeded(tape.code, tuple(v.index if type(v) is Scalar else float(v) for v in outputs), constant)
