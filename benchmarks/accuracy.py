@@ -17,6 +17,7 @@ import inspect
 import json
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +61,21 @@ def functions() -> dict[str, Callable[..., Any]]:
     """Return the public functions by name: all that are made from statements, and kinematics beside them."""
     stated = {name: x for name in dir(ps) if isinstance(x := getattr(ps, name), StatedFunction)}
     beside = {name: getattr(ps, name) for name in BESIDES}
-    return stated | beside | {"inverse_dynamics_second_derivatives": second_derivatives}
+    second = {
+        "inverse_dynamics_second_derivatives": inverse_seconds,
+        "forward_dynamics_second_derivatives": forward_seconds,
+    }
+    return stated | beside | second
 
 
-def second_derivatives(model: ps.Model, q: Any, v: Any, a: Any) -> tuple[Any, ...]:
+def inverse_seconds(model: ps.Model, q: Any, v: Any, a: Any) -> tuple[Any, ...]:
     """Return the entries of ∂²τ that can be nonzero."""
     return tuple(x.values for x in ps.inverse_dynamics_second_derivatives(model, q, v, a))
+
+
+def forward_seconds(model: ps.Model, q: Any, v: Any, tau: Any) -> tuple[Any, ...]:
+    """Return the entries of ∂²θ̈ that can be nonzero."""
+    return tuple(x.values for x in ps.forward_dynamics_second_derivatives(model, q, v, tau))
 
 
 def states(model: ps.Model, frame: str, count: int) -> Iterator[dict[str, Any]]:
@@ -105,7 +115,11 @@ def values(function: Callable[..., Any], model: ps.Model, given: dict[str, Any])
 
 def exact(recording: Recording, given: dict[str, Any]) -> list[np.ndarray]:
     """Return the same arrays in many digits, as arrays of mpmath's numbers."""
-    inputs = [Digits(float(x)) for name, size in recording.arguments for x in given[name][:size]]
+    inputs = [
+        Digits(x if isinstance(x, mpmath.mpf) else float(x))
+        for name, size in recording.arguments
+        for x in given[name][:size]
+    ]
     flat = [Digits(x).value for x in replay(recording.trace, inputs)]
     arrays, start = [], 0
     for _, shape in recording.results:
@@ -113,6 +127,40 @@ def exact(recording: Recording, given: dict[str, Any]) -> list[np.ndarray]:
         arrays.append(np.array(flat[start : start + size], dtype=object).reshape(shape))
         start += size
     return arrays
+
+
+Exactly = Callable[[dict[str, Any]], list[np.ndarray]]
+
+
+def recorded_exactly(function: Callable[..., Any], model: ps.Model, frame: str) -> Exactly:
+    """Return a function of a state that gives the same arrays in many digits."""
+    if function is forward_seconds:
+        return forward_seconds_exactly(model, frame)
+    recording = recorded(function, model, frame)
+    return lambda given: exact(recording, given)
+
+
+def forward_seconds_exactly(model: ps.Model, frame: str) -> Exactly:
+    """Return ∂²θ̈ in many digits as a function of a state: ∂²τ and ∂θ̈ there, put together by the product rule."""
+    parts = ps.forward_dynamics, ps.forward_dynamics_derivatives, inverse_seconds
+    accelerations, first, second = (recorded(x, model, frame) for x in parts)
+    start = model.neutral(), *np.zeros((2, model.nv))
+    tensors = ps.inverse_dynamics_second_derivatives(model, *start)
+    places = [x.places for x in ps.forward_dynamics_second_derivatives(model, *start)]
+
+    def of_state(given: dict[str, Any]) -> list[np.ndarray]:
+        (a,) = exact(accelerations, given)
+        (dq, dv, inverse), entries = exact(first, given), exact(second, given | {"a": a})
+        dqdq, dqdv, dvdv, dadq = (replace(x, values=y).dense() for x, y in zip(tensors, entries, strict=True))
+        by_q, by_v = (np.tensordot(dadq, x, (1, 0)) for x in (dq, dv))  # [i, k, j]: ∂ℳ/∂qₖ times how θ̈ changes
+        solved = [
+            -np.tensordot(inverse, x, 1)
+            for x in (dqdq + by_q + np.swapaxes(by_q, 1, 2), dqdv + by_v, dvdv, np.tensordot(dadq, inverse, (1, 0)))
+        ]
+        solved[3] = np.swapaxes(solved[3], 1, 2)
+        return [x[tuple(at.T)] for x, at in zip(solved, places, strict=True)]
+
+    return of_state
 
 
 def error(found: np.ndarray, right: np.ndarray) -> float:
@@ -126,13 +174,13 @@ def ours(model: ps.Model, frame: str, count: int) -> Iterator[tuple[str, float, 
     """Yield each function's name, its worst error, and the exact results of all states."""
     for name, function in functions().items():
         try:
-            recording = recorded(function, model, frame)
+            exactly = recorded_exactly(function, model, frame)
         except ps.InfeasibleError:  # Λ where the joints cannot move the frame in all directions
             continue
         right: list[list[np.ndarray]] = []
         worst = 0.0
         for given in states(model, frame, count):
-            right.append(exact(recording, given))
+            right.append(exactly(given))
             found = values(function, model, given)
             worst = max(worst, *(error(x, y) for x, y in zip(found, right[-1], strict=True)))
         yield name, worst, right

@@ -69,7 +69,7 @@ class Tensor:
 
     def dense(self) -> Array:
         """The whole array, (…, nv, nv, nv)."""
-        result = np.zeros((*self.values.shape[:-1], *(self.size,) * 3))
+        result = np.zeros((*self.values.shape[:-1], *(self.size,) * 3), np.asarray(self.values).dtype)
         place = list(self.places.T)
         result[..., place[0], place[1], place[2]] = self.values
         if self.exchanged is not None:
