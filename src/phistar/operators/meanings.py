@@ -14,6 +14,7 @@ from functools import cache
 
 from phistar.errors import StatementError
 from phistar.operators.nodes import Adjoint, Inverse, Node, Product, Sum, Symbol
+from phistar.operators.rate_letters import AXES_AXIAL, AXIAL
 from phistar.operators.spaces import FORCES, MOTIONS, RATES, SCALARS, Space
 from phistar.operators.symbols import Symbols
 from phistar.operators.two_way import BRANCHING, E_PHI_B, E_S
@@ -278,6 +279,30 @@ _DEFINED_BY: dict[str, Definition] = {
     "B_v": Definition(coriolis, 60, lambda s: (s.V,)),
     "r_v": Definition(coriolis_composite, 100, lambda s: (s.B_v,)),
     "Y": Definition(coriolis_articulated, 150, lambda s: (s.B_v, s.P)),
+}
+
+
+@dataclass(frozen=True)
+class MadeOf:
+    """What makes a vector link by link: a memoryless function of fields, after the operator or vector that the symbol
+    is about."""
+
+    function: str
+    fields: tuple[str, ...] = ()
+    is_about: bool = False
+
+
+MADE_OF: dict[str, MadeOf] = {
+    "a": MadeOf("bias_acceleration", ("V", "θ̇")),
+    "b": MadeOf("bias_force", ("V",), True),
+    "b_r": MadeOf("rotor_moment", ("V", "θ̇")),
+    "a_ref": MadeOf("reference_acceleration", ("V", "θ̇", "Vᵣ", "θ̇ᵣ")),
+    "n_ref": MadeOf("reference_turning", ("V", "θ̇", "Vᵣ", "θ̇ᵣ")),
+    "b_ref": MadeOf("reference_force", ("V", "Vᵣ"), True),
+    "b_r_ref": MadeOf("reference_rotor_moment", ("V", "θ̇", "θ̇ᵣ")),
+    "a0": MadeOf("bias_acceleration_at_frames", ("V",)),
+    AXIAL: MadeOf(AXIAL, (), True),
+    AXES_AXIAL: MadeOf(AXES_AXIAL, (), True),
 }
 
 POSE = Recursion("pose", (), ())

@@ -47,7 +47,7 @@ def factored_inverses(program: Program) -> Program:
 
 def updates_apart(program: Program) -> Program:
     """The program with φP⁺φ* of the children as φPφ* − (φG)(φU)*, where nothing else reads P⁺."""
-    updates = {s.target: found for sweep in program.sweeps for s in sweep.statements if (found := _update(s))}
+    updates = {s.target: found for s in program.statements if (found := _update(s))}
     sweeps = []
     for sweep in program.sweeps:
         changed = [replace(s, term=_move_apart(s.term, updates)) for s in sweep.statements]

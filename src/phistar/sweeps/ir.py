@@ -233,6 +233,16 @@ class Program:
         return dict(self.outputs)[self.result_names[public]] == "scalars"
 
     @property
+    def statements(self) -> tuple[Statement, ...]:
+        """Those of all sweeps, in order."""
+        return tuple(statement for sweep in self.sweeps for statement in sweep.statements)
+
+    @property
+    def terms(self) -> dict[str, Term]:
+        """The term of each field that is made."""
+        return {statement.target: statement.term for statement in self.statements}
+
+    @property
     def passes(self) -> tuple[Sweep, ...]:
         """The sweeps over the links, flat statements left out: what the papers count."""
         return tuple(sweep for sweep in self.sweeps if sweep.direction in (INWARD, OUTWARD))
@@ -253,6 +263,11 @@ def subterms(term: Term) -> tuple[Term, ...]:
         case Divide(left=left, matrix=matrix):
             return left, matrix
     return ()
+
+
+def parts(term: Term) -> list[Term]:
+    """A term and all that it is made of."""
+    return [term, *(inner for part in subterms(term) for inner in parts(part))]
 
 
 def rebuild(term: Term, change: Callable[[Term], Term]) -> Term:

@@ -28,7 +28,7 @@ from phistar.identities.negatives import with_shared_negatives
 from phistar.identities.pairings import halfway
 from phistar.identities.schedule import OUTWARD, schedule, symbol_of
 from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER
-from phistar.operators.meanings import DIAGONALS, FIELDS, GIVEN, is_part
+from phistar.operators.meanings import DIAGONALS, FIELDS, GIVEN, MADE_OF, is_part
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.own import is_flat_operator, is_own_vector, is_row_operator, shown_name
 from phistar.operators.show import text
@@ -39,7 +39,6 @@ from phistar.sweeps.defining_equations import POSES, Equations
 from phistar.sweeps.ir import Call, Data, Field, Program, Statement, Sweep, Term, Times, Transpose, plus, times
 from phistar.sweeps.passes import PASSES
 from phistar.sweeps.rate_recursions import Direction, rate_field
-from phistar.sweeps.vector_terms import vector_term
 
 ONE = Fraction(1)
 _FLAT = ("task", "base", "root", "closures", "scalars", *RANKS)
@@ -311,7 +310,10 @@ class Lowering:
         symbol, starred = symbol_of(letter), isinstance(letter, Adjoint)
         name = symbol.name
         if letter.domain is not None and letter.domain.over == "scalars":
-            return vector_term(symbol, self.block)
+            assert name in MADE_OF, f"{name} is not a vector that sweeps can make; simplify the statement first"
+            made = MADE_OF[name]
+            about = (self.block(symbol.of[0]),) if made.is_about else ()
+            return Call(made.function, (*about, *map(Field, made.fields)))
         if name in _REACHING:
             return _REACHING[name][starred](self.name_of(argument))
         if is_row_operator(symbol):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from phistar.sweeps import ir
-from phistar.sweeps.ir import ZERO, Data, Field, Plus, Term, Times, Transpose, plus, subterms
+from phistar.sweeps.ir import ZERO, Data, Field, Plus, Term, Times, Transpose, plus
 from phistar.sweeps.regions import Column, PairField
 
 ONE = Fraction(1)
@@ -76,7 +76,7 @@ class LinkBlocks:
         return term
 
     def _is_block(self, term: Term) -> bool:
-        return not ir.fields_anywhere(term) & self.wide and not any(isinstance(x, Column) for x in parts_of(term))
+        return not ir.fields_anywhere(term) & self.wide and not any(isinstance(x, Column) for x in ir.parts(term))
 
     def _together(self, term: Term) -> Term:
         """A sum of products with what columns hold, each with one factor of the link."""
@@ -92,7 +92,7 @@ class LinkBlocks:
 
     def _cost(self, terms: Iterable[Term]) -> int:
         """Multiplications of a column."""
-        products = {x for term in terms for x in parts_of(term) if isinstance(x, Times) and not self._is_block(x)}
+        products = {x for term in terms for x in ir.parts(term) if isinstance(x, Times) and not self._is_block(x)}
         return sum(self.size(x.left) * self.size(Transpose(x.left)) for x in products)
 
     def size(self, term: Term) -> int:
@@ -131,7 +131,3 @@ class LinkBlocks:
             case ir.Call(function="own_bracket" | "diagonal"):
                 return 1
         return 6
-
-
-def parts_of(term: Term) -> list[Term]:
-    return [term, *(x for part in subterms(term) for x in parts_of(part))]

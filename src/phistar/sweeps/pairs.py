@@ -31,7 +31,7 @@ from phistar.sweeps.ir import (
     Times,
     plus,
 )
-from phistar.sweeps.pair_blocks import LinkBlocks, parts_of
+from phistar.sweeps.pair_blocks import LinkBlocks
 from phistar.sweeps.passes import validate
 from phistar.sweeps.regions import Column, PairField, PairProgram, Pairs, validate_regions
 
@@ -64,8 +64,8 @@ class _Split:
     def __init__(self, program: Program, mirrored: set[str]) -> None:
         self.given = program = _with_moves_together(program)
         self.operands = set(program.columns)
-        self.terms = {s.target: s.term for sweep in program.sweeps for s in sweep.statements}
-        self.symmetric = {s.target for sweep in program.sweeps for s in sweep.statements if s.symmetric}
+        self.terms = program.terms
+        self.symmetric = {s.target for s in program.statements if s.symmetric}
         self.sweep_of = {s.target: i for i, sweep in enumerate(program.sweeps) for s in sweep.statements}
         self.wide = self._wide()
         self.supports = self._supports()
@@ -347,7 +347,7 @@ def _times(left: Term, right: Term) -> Term:
 
 
 def _moves(term: Term) -> list[Move]:
-    return [x for x in parts_of(term) if isinstance(x, Move) and x.is_plain]
+    return [x for x in ir.parts(term) if isinstance(x, Move) and x.is_plain]
 
 
 def _with_moves_together(program: Program) -> Program:

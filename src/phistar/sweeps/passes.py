@@ -117,7 +117,7 @@ def _terms(term: Term) -> tuple[tuple[Fraction, Term], ...]:
 
 def share(program: Program) -> Program:
     """Compute terms common to several statements of a sweep once; equal right sides become one field."""
-    names = {s.target for sweep in program.sweeps for s in sweep.statements} | {name for name, _ in program.inputs}
+    names = {*program.terms} | {name for name, _ in program.inputs}
     return _each_sweep(program, lambda sweep: _share_in(sweep, names))
 
 

@@ -19,6 +19,7 @@ from phistar.sweeps.ir import (
     Times,
     Transpose,
     fields_anywhere,
+    parts,
     rebuild,
     subterms,
 )
@@ -38,7 +39,7 @@ def in_rate_coordinates(program: Program, spaces: Mapping[str, str]) -> Program:
     vectors = {*given.values(), *made.values()}
     if not vectors or not vectors <= _VECTORS.keys() or over & {"inner", "links", "parameters"} or program.tables:
         return program
-    if given.keys() & set(program.columns) or not all(_is_local(s.term, {*given, *made}) for s in _statements(program)):
+    if given.keys() & set(program.columns) or not all(_is_local(s.term, {*given, *made}) for s in program.statements):
         return program
     sweeps, waiting = [], dict(given)
     for sweep in program.sweeps:
@@ -60,15 +61,11 @@ def in_rate_coordinates(program: Program, spaces: Mapping[str, str]) -> Program:
 
 def has_rate_coordinates(program: Program) -> bool:
     """Whether a program is over links in coordinates θ′."""
-    return any(_reads_basis(s.term) for s in _statements(program))
-
-
-def _statements(program: Program) -> list[Statement]:
-    return [s for sweep in program.sweeps for s in sweep.statements]
+    return any(_reads_basis(s.term) for s in program.statements)
 
 
 def _reads_basis(term: Term) -> bool:
-    return term in (BASIS, INVERSE) or any(map(_reads_basis, subterms(term)))
+    return not {BASIS, INVERSE}.isdisjoint(parts(term))
 
 
 def _is_local(term: Term, vectors: set[str]) -> bool:

@@ -166,7 +166,7 @@ class SolvedStatement:
 
 def validate_regions(program: PairProgram) -> PairProgram:
     """Check that regions read what the sweeps or regions before have made, and hand on in their direction only."""
-    known = {s.target for sweep in program.sweeps.sweeps for s in sweep.statements}
+    known = {*program.sweeps.terms}
     for number, region in enumerate(program.regions):
         names = {x.name for x in region.fields}
         read = frozenset().union(*(fields_anywhere(term) for x in region.fields for term in x.terms))

@@ -15,13 +15,13 @@ from phistar.backends.links import moves
 from phistar.backends.links.common_frame import inertia_parameters, moved_moments, moved_subspace
 from phistar.backends.links.values import Links, inertia_matrix, mirror_upper, rotate_symmetric
 from phistar.backends.rolled.link_memory import Stage
-from phistar.backends.rolled.plan import Plan, accumulator, parts
+from phistar.backends.rolled.plan import Plan, accumulator
 from phistar.backends.rolled.recorder import Place, Recorder, Step, constant_pattern
 from phistar.backends.rolled.steps import Kind, StepLink, StepTracer, symbolic_link
 from phistar.backends.traces.solve import Block
 from phistar.sweeps import ir
 from phistar.sweeps.evaluate import evaluate_sweep
-from phistar.sweeps.ir import ONE, OUTWARD, Data, Plus, Program, Sweep
+from phistar.sweeps.ir import ONE, OUTWARD, Data, Plus, Program, Sweep, parts
 
 UPPER = np.triu_indices(6)
 PLACE, SUBSPACE, MASS = "frame", "H* of the link", "M of the link"
@@ -40,7 +40,7 @@ def stages(program: Program, kinds: list[Kind], alone: bool, armature: bool) -> 
 def rigid_fields(program: Program) -> frozenset[str]:
     """Fields that are rigid-body masses, given by ten parameters: the links' own, and their sums."""
     found = set()
-    for statement in (s for sweep in program.sweeps for s in sweep.statements):
+    for statement in program.statements:
         terms = statement.term.terms if isinstance(statement.term, Plus) else ((ONE, statement.term),)
         if all(c == 1 and part in (Data("M"), ir.Move(ir.CHILDREN, ir.INERTIA, statement.target)) for c, part in terms):
             found.add(statement.target)

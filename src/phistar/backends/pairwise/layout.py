@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from phistar.backends.pairwise.bodies import BLOCK, Blocks, Body, trace_fields
-from phistar.sweeps.ir import INWARD, ZERO, Term, fields_anywhere, subterms
+from phistar.sweeps.ir import INWARD, ZERO, fields_anywhere, parts
 from phistar.sweeps.regions import Column, PairField, PairProgram, Pairs
 
 UPPER, LOWER = "upper", "lower"
@@ -68,7 +68,7 @@ class Layout:
     @cached_property
     def columns(self) -> Shapes:
         """Components of blocks that columns have, (rows, 1), True where any link has one."""
-        names = {x.name for f in self._fields() for t in f.terms for x in _parts(t) if isinstance(x, Column)}
+        names = {x.name for f in self._fields() for t in f.terms for x in parts(t) if isinstance(x, Column)}
         found: Shapes = {}
         for name in sorted(names):
             known = [x.any(axis=1, keepdims=True) for n in self.rates if (x := self.shapes[n][name]) is not None]
@@ -178,7 +178,3 @@ def _groups(region: Pairs, way: str) -> list[list[PairField]]:
         found = [group for group in found if group not in joined]
         found.append((names.union(*(names for names, _ in joined)), [*(f for _, own in joined for f in own), x]))
     return [group for _, group in found]
-
-
-def _parts(term: Term) -> list[Term]:
-    return [term, *(x for part in subterms(term) for x in _parts(part))]

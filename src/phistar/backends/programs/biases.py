@@ -66,7 +66,7 @@ class Bias:
 
 def cheap_biases(program: Program) -> Program:
     """The same results; programs without such biases stay as they are."""
-    terms = _terms_of(program)
+    terms = program.terms
     biases = (_bias_of(terms, z, of) for of in _riccati_equations(terms) for z in terms)
     found = next((bias for bias in biases if bias), None)
     if found is None or found.changed & {name for name, _ in program.outputs}:
@@ -134,7 +134,7 @@ def _behind_the_joint(program: Program, bias: Bias) -> Program:
 
 def _along_the_way(program: Program, bias: Bias) -> Program:
     """a without the way's part; ρ = φ*ρ + that part, where b = [ω × ; ω ×]M[ω; 0] stands beside Mρ."""
-    terms = _terms_of(program)
+    terms = program.terms
     if not _is_private(program, terms, bias):
         return program
     for part in (part for _, part in _parts(bias.x) if isinstance(part, Field)):
@@ -164,10 +164,6 @@ def _split(program: Program, bias: Bias, name: str, call: Call) -> Program:
 
     along = plus([(ONE, from_parent(RHO.name)), (ONE, Call(WAY, call.arguments))])
     return _change_terms(program, change, name, Statement(RHO.name, along))
-
-
-def _terms_of(program: Program) -> dict[str, Term]:
-    return {s.target: s.term for sweep in program.sweeps for s in sweep.statements}
 
 
 def _readers(terms: Terms, name: str) -> set[str]:

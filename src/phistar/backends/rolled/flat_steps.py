@@ -13,13 +13,13 @@ import numpy as np
 from phistar.backends.links import values as link
 from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.programs.body_axes import LIFT
-from phistar.backends.rolled.plan import AT_FRAMES, BIAS, FRAME_POSES, Plan, is_taken_in, parts, read_off, total
+from phistar.backends.rolled.plan import AT_FRAMES, BIAS, FRAME_POSES, Plan, is_taken_in, read_off, total
 from phistar.backends.rolled.recorder import Recorder, Step
 from phistar.backends.traces.solve import Block, BlockDomain, block_times
 from phistar.spatial import cross
 from phistar.sweeps import ir
 from phistar.sweeps.evaluate import evaluate_sweep
-from phistar.sweeps.ir import Statement, Sweep, Term
+from phistar.sweeps.ir import Statement, Sweep, Term, parts
 
 POSE = ("R(0) 1", "R(0) 2")  # twelve numbers of each frame: its rotation by rows, then its origin
 TAKEN_SQUARE = "BUB*"

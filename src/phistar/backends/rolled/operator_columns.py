@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from phistar.backends.kernels import U32
 from phistar.backends.rolled.link_loops import TABLES, Block
-from phistar.backends.rolled.plan import Plan, depending, parts
+from phistar.backends.rolled.plan import Plan, depending
 from phistar.sweeps import ir
-from phistar.sweeps.ir import Program, Sweep
+from phistar.sweeps.ir import Program, Sweep, parts
 
 
 def column_by_column(plan: Plan, across: bool = False) -> Plan | None:
@@ -25,7 +25,7 @@ def column_by_column(plan: Plan, across: bool = False) -> Plan | None:
     program = _with_one_operand(program)
     (operand,) = program.columns
     wide = depending(program, operand)
-    made = [part for sweep in program.sweeps for s in sweep.statements if s.target in wide for part in parts(s.term)]
+    made = [part for s in program.statements if s.target in wide for part in parts(s.term)]
     meet = any(isinstance(x, ir.SolveFlat) and ir.fields_anywhere(x.matrix) & wide for x in made)
     meet = meet or any(isinstance(x, ir.Transpose | ir.Invert) and ir.fields_anywhere(x) & wide for x in made)
     over = {space for name, space in program.outputs if name in wide}

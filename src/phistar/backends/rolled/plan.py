@@ -3,7 +3,6 @@ outlive their sweep."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ from phistar.backends.links.link_sizes import PARAMETERS, link_rows
 from phistar.backends.programs.body_axes import AXES, LIFT
 from phistar.model import Model
 from phistar.sweeps import ir
-from phistar.sweeps.ir import Program, Statement, Term
+from phistar.sweeps.ir import Program, Statement, Term, parts
 from phistar.sweeps.rate_coordinates import has_rate_coordinates
 
 _DATA = ("H", "M", "A", "S", "N", "I", "unit", "BUB*", "Ψ", "Ψ⁻¹")
@@ -44,12 +43,6 @@ def total(term: Any) -> str:
 def read_off(name: str) -> str:
     """The flat field that stacks B_f* x(link of f)."""
     return f"B*{name}"
-
-
-def parts(term: Term) -> Iterator[Term]:
-    yield term
-    for part in ir.subterms(term):
-        yield from parts(part)
 
 
 def gathered_parts(term: Term) -> list[ir.Move]:
@@ -86,9 +79,8 @@ def _has_columns_of(term: Term, names: set[str]) -> bool:
 def depending(program: Program, operand: str) -> frozenset[str]:
     """Fields that depend on an operand, itself included."""
     found = {operand}
-    statements = [s for sweep in program.sweeps for s in sweep.statements]
     while True:
-        more = {s.target for s in statements if ir.fields_anywhere(s.term) & found} - found
+        more = {s.target for s in program.statements if ir.fields_anywhere(s.term) & found} - found
         if not more:
             return frozenset(found)
         found |= more
@@ -96,7 +88,7 @@ def depending(program: Program, operand: str) -> frozenset[str]:
 
 def inverted_fields(program: Program) -> frozenset[str]:
     """The fields that some inverse depends on."""
-    made = {s.target: s.term for sweep in program.sweeps for s in sweep.statements}
+    made = program.terms
     found: set[str] = set()
     for term in (x for s in made.values() for x in parts(s)):
         match term:
@@ -172,7 +164,7 @@ class Plan:
     @property
     def flat_results(self) -> list[Statement]:
         names = {name for name, _ in self.program.outputs if name not in self.outputs}
-        return [s for sweep in self.program.sweeps for s in sweep.statements if s.target in names]
+        return [s for s in self.program.statements if s.target in names]
 
     def _is_known(self, part: Term, at_link: bool) -> bool:
         match part:
@@ -227,9 +219,8 @@ class Plan:
     def _with_columns_of(self, operands: set[str]) -> frozenset[str]:
         """The fields that have the columns of one of some operands."""
         found = set(operands)
-        statements = [s for sweep in self.program.sweeps for s in sweep.statements]
         while True:
-            more = {s.target for s in statements if _has_columns_of(s.term, found)} - found
+            more = {s.target for s in self.program.statements if _has_columns_of(s.term, found)} - found
             if not more:
                 return frozenset(found)
             found |= more
