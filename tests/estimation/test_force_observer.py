@@ -5,6 +5,7 @@ import pytest
 
 import phistar as ps
 from phistar.estimation.force_observer import generalized_momentum, momentum_forces
+from tests.export.test_export_c import called, compiled, needs_compiler
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,20 @@ def test_a_push_is_found_and_where_it_acts(arm):
     for k in range(1, 30):
         memory = observer.update(memory, q[k], v[k], tau[k - 1])
     assert np.allclose(memory.force, found[29], atol=1e-10)
+
+
+@needs_compiler
+def test_an_update_in_c_is_the_observers(arm, tmp_path):
+    observer = ps.estimation.ForceObserver(arm, gain=np.linspace(20.0, 120.0, 6), period=2e-3)
+    update, rng = compiled(observer.export_c(tmp_path)), np.random.default_rng(6)
+    memory = observer.start(arm.random(rng), rng.normal(size=6))
+    told = np.concatenate(memory)
+    for _ in range(4):
+        q, v, tau = arm.random(rng), rng.normal(size=6), rng.normal(size=6)
+        memory = observer.update(memory, q, v, tau)
+        (told,) = called(update, (q, v, tau, told), (18,))
+        assert np.allclose(told, np.concatenate(memory), rtol=0, atol=1e-9 * np.abs(told).max())
+    assert np.abs(memory.force).max() > 1.0
 
 
 def test_bad_settings_get_a_sentence(arm):
