@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 import phistar as ps
+from phistar.optimize.contracted_hessian import add_curvature
 from phistar.optimize.quadratic import CostKernel
 from phistar.optimize.transition import Transition
 from phistar.second_derivatives import _products, contracted_tensors
@@ -405,12 +406,42 @@ def test_products_of_long_robots_and_one_kernel_agree():
         assert np.allclose(one, other, rtol=0, atol=1e-11 * max(np.abs(other).max(), 1.0))
 
 
-def test_second_order_steps_of_free_bases_are_refused():
+def test_curvature_of_steps_is_that_of_differences():
+    """Of quaternions too: costates times the step, by the tangent of its state and by its controls."""
+    model, rng, h = floating(), np.random.default_rng(7), 0.3
+    q, v = model.random(rng), rng.normal(size=model.nv)
+    problem = o.problem(model, q, v, dt=h, steps=1, running=[o.control(1.0)])
+    u, costate, step = rng.normal(size=(1, problem.controls)), rng.normal(size=2 * model.nv), np.array([h])
+    ends = problem.transition.after(q[None], v[None], u, step)
+    motion = np.stack([q, ends[0][0]]), np.stack([v, ends[1][0]]), u
+    W, w = problem.sweep.table("W"), problem.sweep.vector("w")
+    W[:], w[:] = 0.0, 0.0
+    w[-1, : 2 * model.nv] = costate
+    problem.transition.linear(q[None], v[None], u, step, problem.sweep)
+    add_curvature(problem, *motion)
+
+    def along(t):
+        nv = model.nv
+        moved = model.integrate(q, t * way[:nv])[None], (v + t * way[nv : 2 * nv])[None], u + t * way[2 * nv :]
+        after = problem.transition.after(*moved, step)
+        return costate[:nv] @ model.difference(ends[0], after[0])[0] + costate[nv:] @ (after[1] - ends[1])[0]
+
+    for _ in range(4):
+        way, t = rng.normal(size=2 * model.nv + problem.controls), 1e-3
+        wanted = (16 * (along(t) + along(-t)) - (along(2 * t) + along(-2 * t)) - 30 * along(0.0)) / (12 * t * t)
+        assert way @ W[0] @ way == pytest.approx(wanted, rel=1e-5)
+
+
+def test_second_order_is_quadratic_at_the_end_for_free_bases():
     model = floating()
-    costs = [o.control(0.1), o.joint_velocity(1.0)]
-    problem = o.problem(model, model.neutral(), np.ones(model.nv), dt=0.01, steps=5, running=costs)
-    with pytest.raises(ps.ModelError, match="turns on quaternions"):
-        problem.solve(second_order=True)
+    goal = np.linspace(0.4, -0.6, model.nv)
+    costs = [o.control(0.05), o.joint_velocity(1.0, goal)]
+    far = o.problem(model, model.neutral(), np.ones(model.nv), dt=0.05, steps=15, running=costs)
+    plain, found = (far.solve(second_order=second, tolerance=1e-13) for second in (False, True))
+    assert found.converged and found.cost == pytest.approx(plain.cost, rel=1e-9)
+    assert found.iterations < plain.iterations
+    ends = [x.expected for x in found.history if 0.0 < x.expected < 1e-2]
+    assert ends[-1] < 1e-4 * ends[-2] or ends[-1] < 1e-13
 
 
 @pytest.mark.parametrize("springs", [0.0, 2.0])

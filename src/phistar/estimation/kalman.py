@@ -117,15 +117,12 @@ def kalman_smoother(y: Any, F: Any, H: Any, W: Any, V: Any, x0: Any, P0: Any, *,
     sweep = problem.sweep
     sweep.forward()
     costates = sweep.vector("x")[:0:-1].copy()
-    spread = np.zeros_like(sweep.table("A")[0])
-    covariances = np.empty_like(forward.covariances)
-    for k in range(sweep.steps):
-        A, B = sweep.table("A")[k], sweep.table("B")[k]
-        closed = A - B @ sweep.table("K")[k]
-        spread = closed @ spread @ closed.T + B @ np.linalg.solve(sweep.table("D")[k], B.T)  # R87 eqs. 81, 82
-        P = sweep.table("P")[k + 1]
-        covariances[sweep.steps - 1 - k] = P - P @ spread @ P  # R87 eq. 65
+    A, B, K, D = (sweep.table(name) for name in "ABKD")
+    closed, spreads = A - B @ K, B @ np.linalg.solve(D, np.swapaxes(B, -1, -2))
+    for k in range(1, sweep.steps):
+        spreads[k] += closed[k] @ spreads[k - 1] @ closed[k].T  # R87 eqs. 81, 82
     P = forward.predicted_covariances[:-1]
+    covariances = P - P @ spreads[::-1] @ P  # R87 eq. 65
     states = forward.predicted[:-1] + np.einsum("tij,tj->ti", P, costates)
     return Smoother(states, covariances, costates, forward)
 

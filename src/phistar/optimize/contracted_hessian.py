@@ -19,6 +19,7 @@ from phistar.errors import ModelError
 from phistar.model import Model, require_tree
 from phistar.model.check import check_robot
 from phistar.optimize.control_problem import Problem
+from phistar.optimize.curved_steps import step_curvature
 from phistar.optimize.transition import Transition
 from phistar.passive_forces import damping, spring_stiffness
 from phistar.second_derivatives import contracted_tensors
@@ -78,25 +79,44 @@ def _fill(model: Model, made: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.
 
 
 def add_curvature(problem: Problem, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> None:
-    """Add the dynamics' own curvature to the Hessians of all knots in the sweep, by costates of these knots."""
-    sweep, model, n = problem.sweep, problem.model, 2 * problem.model.nv
-    if problem.plant is not None:
+    """Add the steps' own curvature to the Hessians of all knots in the sweep, by costates of these knots, which are a
+    motion: q (N + 1, nq), v (N + 1, nv), u (N, nu)."""
+    sweep, model, at = problem.sweep, problem.model, problem.transition
+    if not isinstance(at, Transition):
         raise ModelError("Second derivatives of a plant's step are not there; solve with second_order=False.")
-    if not all(joint.kind.flat for joint in model.joints):
-        raise ModelError(f"{model.name} turns on quaternions; its steps bend too, and second order leaves that out.")
-    nv, w = model.nv, sweep.vector("w")
-    by_q, by_v = sweep.table("by_q"), sweep.table("by_v")
-    costate, pulls = w[-1, :n].copy(), np.empty((problem.steps, nv))
+    nv, h, curved = model.nv, problem.h[:, None], at.curved
+    rates, lift, states = _step_slopes(problem)
+    costates = sweep.vector("w")[:, : 2 * nv].copy()
+    back = np.swapaxes(np.concatenate([states, rates], axis=1)[..., : 2 * nv], -1, -2)
     for k in range(problem.steps - 1, -1, -1):
-        h = problem.h[k]
-        lifted = h * costate[:nv] + costate[nv:]  # L* of the costate
-        pulls[k] = h * lifted
-        costate = w[k, :n] + np.concatenate([costate[:nv] + by_q[k].T @ pulls[k], lifted + by_v[k].T @ pulls[k]])
-    curves = forward_dynamics_hessian(
-        model, q, v, Transition(model, problem.actuation, problem.passive).forces(q, v, u), pulls
-    )
-    inner = np.zeros((3 * nv, n + problem.controls))
-    inner[:n, :n], inner[n:, n:] = np.eye(n), problem.actuation
+        costates[k] += back[k] @ costates[k + 1]
+    places, pulls = costates[1:, :nv], costates[1:, nv:]
+    pulls = pulls + np.matmul(np.swapaxes(lift, -1, -2), places[..., None])[..., 0]  # of all that rates move
+    curves = forward_dynamics_hessian(model, q[:-1], v[:-1], at.forces(q[:-1], v[:-1], u), h * pulls)
+    inner = np.zeros((3 * nv, 2 * nv + problem.controls))
+    inner[: 2 * nv, : 2 * nv], inner[2 * nv :, 2 * nv :] = np.eye(2 * nv), problem.actuation
     if problem.passive:
-        inner[n:, :nv], inner[n:, nv:n] = -spring_stiffness(model, q[0]), -damping(model)
-    sweep.table("W")[:-1] += inner.T @ curves @ inner
+        inner[2 * nv :, :nv], inner[2 * nv :, nv : 2 * nv] = -spring_stiffness(model, q[0]), -damping(model)
+    made = inner.T @ curves @ inner
+    if curved:
+        mixed, twice = step_curvature(model, h * v[1:, :curved], places[:, :curved])
+        turned = h[..., None] * rates[:, :curved]
+        across = mixed @ turned
+        made += np.swapaxes(turned, -1, -2) @ twice @ turned
+        made[:, :curved] += across
+        made[..., :curved] += np.swapaxes(across, -1, -2)
+    sweep.table("W")[:-1] += made
+
+
+def _step_slopes(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """∂v' by (δq, δv, δu), ∂δq' by v', and ∂δq' by (δq, δv, δu) of all steps, from the sweep's tables."""
+    sweep, nv, h, c = problem.sweep, problem.model.nv, problem.h[:, None, None], problem.sweep.curved
+    unit, by_force = np.eye(nv), sweep.table("by_force") @ problem.actuation
+    rates = h * np.concatenate([sweep.table("by_q"), sweep.table("by_v"), by_force], axis=-1)
+    rates[..., nv : 2 * nv] += unit
+    lift, stay = h * unit, np.broadcast_to(unit, (problem.steps, nv, nv)).copy()
+    if c:
+        lift[:, :c, :c], stay[:, :c, :c] = h * sweep.table("spread"), sweep.table("carried")
+    states = lift @ rates
+    states[..., :nv] += stay
+    return rates, lift, states

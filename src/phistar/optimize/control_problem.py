@@ -190,7 +190,7 @@ class Problem:
             What is added at first to the diagonals of the cost to go and of the controls' Hessian.
         second_order : bool
             Whether the curvature of the dynamics counts (differential dynamic programming proper), else that of the
-            costs alone (Gauss and Newton's). Of robots whose coordinates add, without loops.
+            costs alone (Gauss and Newton's). Of robots without loops, free bases among them.
         deadline : float, optional
             Seconds of computing after which no new iteration begins.
 

@@ -109,7 +109,7 @@ class Iterate:
     def take_curvature(self) -> None:
         """The dynamics' own curvature too, where the optimum is near and it leaves the Hessians positive."""
         if self.history and self.history[-1].expected <= NEAR * abs(self.cost) and self.widest <= CLOSED:
-            add_curvature(self.problem, self.q[:-1], self.v[:-1], self.u)
+            add_curvature(self.problem, self.q, self.v, self.u)
             if self.sweep.backward(self.problem.is_bounded, self.shift) is not None:
                 self.approximate()
 

@@ -2,7 +2,8 @@
 
     v' = v + h θ̈(q, v, u),   q' = q ⊕ h v'          δq' = X δq + h Y δv',   δv' = δv + h(∂θ̈/∂q δq + ∂θ̈/∂v δv + ∂θ̈/∂u δu)
 
-X = exp(−h v'~) takes a deviation along, and Y = ∫₀¹ exp(−s h v'~) ds; both are the identity where coordinates add.
+X = exp(−h v'~) takes a deviation along, and Y = ∫₀¹ exp(−s h v'~) ds (`curved_steps.py`); both are the identity where
+coordinates add.
 """
 
 from __future__ import annotations
@@ -16,11 +17,9 @@ import numpy as np
 from phistar.derivatives import RECORDED, forward_dynamics_derivatives
 from phistar.dynamics import forward_dynamics
 from phistar.model import Model
+from phistar.optimize.curved_steps import step_slopes
 from phistar.passive_forces import has_springs_or_damping, spring_and_damper_forces, with_passive
-from phistar.spatial import skew
 from phistar.steps.sweep import RiccatiSweep
-
-TERMS = 24  # of the series in h v'~: exact to rounding for turns of up to three radians a step
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +64,7 @@ class Transition:
         sweep.vector("h")[:, 0, 0] = h
         if self.curved:
             rates = v + h[:, None] * forward_dynamics(self.model, q, v, tau)
-            carried, spread = self._curved_factors(h[:, None] * rates[:, : self.curved])
+            carried, spread = step_slopes(self.model, h[:, None] * rates[:, : self.curved])
             sweep.table("carried")[:], sweep.table("spread")[:] = carried, spread
 
     @cached_property
@@ -85,27 +84,3 @@ class Transition:
     def curved(self) -> int:
         """Number of rates up to the last whose coordinates do not add."""
         return max((joint.v_slice.stop for joint in self.model.joints if not joint.kind.flat), default=0)
-
-    def _curved_factors(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """X and Y, (N, c, c), of a displacement h v' (N, c)."""
-        carried = np.broadcast_to(np.eye(self.curved), (*moved.shape, self.curved)).copy()
-        spread = carried.copy()
-        for joint in self.model.joints:
-            if joint.kind.flat:
-                continue
-            own, cut = -_bracket(moved[:, joint.v_slice]), (slice(None), joint.v_slice, joint.v_slice)
-            unit = np.eye(joint.nv)
-            series = np.broadcast_to(unit, own.shape)
-            for k in range(TERMS, 1, -1):
-                series = unit + own @ series / k  # Σ (−x~)ⁿ/(n + 1)!
-            spread[cut], carried[cut] = series, unit + own @ series
-        return carried, spread
-
-
-def _bracket(x: np.ndarray) -> np.ndarray:
-    """x~ of rotations (…, 3) or twists (…, 6), angular part first: x~y = [x, y]."""
-    if x.shape[-1] == 3:
-        return skew(x)
-    spin, slide, nothing = skew(x[..., :3]), skew(x[..., 3:]), np.zeros((*x.shape[:-1], 3, 3))
-    upper, lower = np.concatenate([spin, nothing], axis=-1), np.concatenate([slide, spin], axis=-1)
-    return np.concatenate([upper, lower], axis=-2)
