@@ -116,7 +116,7 @@ def dropped_beam(folder: Path) -> None:
     for x in made["POSTS"]:
         left.vlines(1e3 * x, -25.0, 20.0, color=PALE, lw=8)
     left.set(xlabel="x [mm]", ylabel="z [mm]", title="Dropped on two posts", ylim=(-25, 130))
-    left.legend(frameon=False, ncol=2)
+    left.legend(frameon=False, ncol=2, loc="center", bbox_to_anchor=(0.5, 0.63))
     right.plot(other[1].t, 1e3 * made["tip"](*other), color=WARM, lw=1.2, label="twenty segments with springs")
     right.plot(run.t, 1e3 * made["tip"](plant, run), color=COOL, lw=1.6, label="four modes")
     right.set(xlabel="time [s]", ylabel="tip [mm]", title="Its tip")
