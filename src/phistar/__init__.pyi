@@ -59,7 +59,12 @@ from phistar.errors import (
     StatementError as StatementError,
     UnknownNameError as UnknownNameError,
 )
-from phistar.export import casadi_function as casadi_function, export_c as export_c, export_wasm as export_wasm
+from phistar.export import (
+    casadi_function as casadi_function,
+    export_c as export_c,
+    export_object as export_object,
+    export_wasm as export_wasm,
+)
 from phistar.expression import Expression as Expression, algebra as algebra, law as law
 from phistar.hybrid import HybridDynamics as HybridDynamics, hybrid_dynamics as hybrid_dynamics
 from phistar.io import from_dh as from_dh, load as load, save as save

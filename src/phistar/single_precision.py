@@ -55,8 +55,8 @@ def record_short(
     return record(function, model, frame, parameters, matrix, rows)
 
 
-def single_kernel(found: Recording, accuracy: float) -> tuple[Kernel, float]:
-    """The kernel of a recording, and the bound on what it loses, which is at most the accuracy asked for."""
+def bounded_error(found: Recording, accuracy: float) -> float:
+    """The bound on what a recording loses; refused where it is more than the accuracy asked for."""
     error = _bound(found)
     if not error <= accuracy:
         lost = "all digits" if not error < 1.0 else f"up to {error:.1e} of a result"
@@ -65,6 +65,12 @@ def single_kernel(found: Recording, accuracy: float) -> tuple[Kernel, float]:
             "that carry heavy ones, and states near singular ones, take more digits: use float64, or allow more with "
             "`accuracy`."
         )
+    return error
+
+
+def single_kernel(found: Recording, accuracy: float) -> tuple[Kernel, float]:
+    """The kernel of a recording, and the bound on what it loses, which is at most the accuracy asked for."""
+    error = bounded_error(found, accuracy)
     entries, shapes = [n for _, n in found.arguments], [shape for _, shape in found.results]
     outputs, names = tuple(name for name, _ in found.results), [name for name, _ in found.arguments]
     units = units_of(found.model, names.index("q")) if "q" in names else ()

@@ -69,3 +69,11 @@ def test_both_targets_are_written_at_once(tmp_path, capsys):
     written = [Path(name) for name in json.loads(capsys.readouterr().out)["files"]]
     assert {path.suffix for path in written} == {".c", ".h", ".md", ".wasm", ".mjs"}
     assert all(path.is_file() for path in written)
+
+
+def test_objects_have_a_target_and_c_may_be_of_floats(tmp_path):
+    given = ["export", "puma560", "gravity_load", "--object", str(tmp_path), "--target", "cortex-m4"]
+    assert main([*given, "--dtype", "float32", "--header", "rust", "--c", str(tmp_path)]) == 0
+    assert {path.suffix for path in tmp_path.iterdir()} == {".o", ".h", ".rs", ".c", ".md"}
+    assert main(given[:-2]) == 2  # no target
+    assert main([*given[:3], "--wasm", str(tmp_path), "--dtype", "float32"]) == 2

@@ -1,4 +1,4 @@
-"""`phistar export`: a function of a robot as C or WebAssembly."""
+"""`phistar export`: a function of a robot as C, an object file or WebAssembly."""
 
 import inspect
 from pathlib import Path
@@ -10,49 +10,79 @@ from phistar.cli import info
 from phistar.cli.arguments import Floating, Packages, Robot, Without
 from phistar.cli.command_names import functions
 
+Function = Annotated[
+    str,
+    typer.Argument(
+        metavar="FUNCTION", autocompletion=functions, help="What to compute: forward_dynamics, mass_matrix, jacobian, …"
+    ),
+]
+Sources = Annotated[
+    Path | None, typer.Option("--c", metavar="DIR", help="Folder for C files; made if it is not there.")
+]
+Web = Annotated[
+    Path | None, typer.Option("--wasm", metavar="DIR", help="Folder for a module of WebAssembly and its loader.")
+]
+Object = Annotated[
+    Path | None, typer.Option("--object", metavar="DIR", help="Folder for an object file and its header.")
+]
+Processor = Annotated[
+    str, typer.Option("--target", metavar="NAME", help="Processor of the object file, e.g. cortex-m7 or rv64gc.")
+]
+Numbers = Annotated[str, typer.Option("--dtype", help="float64, or float32 for C and object files.")]
+Headers = Annotated[
+    list[str] | None,
+    typer.Option("--header", metavar="LANGUAGE", help="A header for c++ or rust too; may be repeated."),
+]
+Frames = Annotated[
+    list[str] | None,
+    typer.Option("--frame", metavar="NAME", help="The frame it is about, or where f_ext acts; may be repeated."),
+]
+
 
 def export(
     robot: Robot,
-    function: Annotated[
-        str,
-        typer.Argument(
-            metavar="FUNCTION",
-            autocompletion=functions,
-            help="What to compute: forward_dynamics, mass_matrix, jacobian, …",
-        ),
-    ],
-    c: Annotated[
-        Path | None, typer.Option("--c", metavar="DIR", help="Folder for C files; made if it is not there.")
-    ] = None,
-    wasm: Annotated[
-        Path | None, typer.Option("--wasm", metavar="DIR", help="Folder for a module of WebAssembly and its loader.")
-    ] = None,
-    frame: Annotated[
-        list[str] | None,
-        typer.Option("--frame", metavar="NAME", help="The frame it is about, or where f_ext acts; may be repeated."),
-    ] = None,
+    function: Function,
+    c: Sources = None,
+    wasm: Web = None,
+    compiled: Object = None,
+    target: Processor = "",
+    dtype: Numbers = "float64",
+    headers: Headers = None,
+    frame: Frames = None,
     floating: Floating = False,
     packages: Packages = None,
     without: Without = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the names of the files as JSON.")] = False,
 ) -> None:
-    """Write a function of a robot as C99 that needs nothing but <math.h>, or as WebAssembly, with an example.
+    """Write a function of a robot as C99 that needs nothing but <math.h>, or as WebAssembly, with an example, or as an
+    object file for another processor.
 
     \b
     Examples:
       phistar export puma560 forward_dynamics --c build/puma
       phistar export arm.urdf jacobian --frame tool --c build/arm
       phistar export puma560 inverse_dynamics --wasm build/page
+      phistar export puma560 gravity_load --object build/m4 --target cortex-m4 --dtype float32 --header rust
     """
-    from phistar.export import export_c, export_wasm
+    from phistar.export import export_c, export_object, export_wasm
     from phistar.io import load
 
-    if c is None and wasm is None:
-        raise typer.BadParameter("say where to: --c DIR for C99, --wasm DIR for WebAssembly, or both.")
+    if c is None and wasm is None and compiled is None:
+        raise typer.BadParameter("say where to: --c DIR for C99, --wasm DIR for WebAssembly, or --object DIR.")
+    if (compiled is None) != (not target):
+        raise typer.BadParameter("--object DIR and --target NAME go together.")
+    if wasm is not None and (dtype != "float64" or headers):
+        raise typer.BadParameter("--dtype and --header are for --c and --object.")
     chosen = function_named(function)
     model = load(robot, floating=floating, packages=packages or [], without=without or [])
-    doors = ((export_c, c), (export_wasm, wasm))
-    paths = [path for door, folder in doors if folder for path in door(chosen, model, folder, frame or None)]
+    typed: dict[str, Any] = {"dtype": dtype, "headers": headers or ()}
+    paths = list[Path]()
+    if c is not None:
+        paths += export_c(chosen, model, c, frame or None, **typed)
+    if compiled is not None:
+        paths += export_object(chosen, model, compiled, target, frame or None, **typed)
+    if wasm is not None:
+        paths += export_wasm(chosen, model, wasm, frame or None)
     if as_json:
         typer.echo(info.as_text({"files": [str(path) for path in paths]}))
         return

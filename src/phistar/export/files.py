@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from phistar.backends.code.c import WORK, CFunction, plain
-from phistar.backends.kernels import number
+from phistar.backends.kernels import number as number_text
+from phistar.backends.machine.jit import dtype_of
 from phistar.backends.traces.calls import Step
+from phistar.backends.traces.roundoff import rounding_bound
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Trace
 from phistar.errors import FileError
@@ -22,10 +24,9 @@ from phistar.recording import Recording
 MARK = "Written by phistar"
 
 
-def c_files(directory: Path, found: Recording, code: CFunction) -> dict[str, str | bytes]:
-    """Name and text of every file."""
-    work = [f"{WORK}[{code.work}]: memory to work in; what it holds does not matter.", ""] if code.work else []
-    head = about(found, code)
+def c_files(directory: Path, found: Recording, code: CFunction, error: float | None = None) -> dict[str, str | bytes]:
+    """Name and text of every file; `error` bounds what float32 loses."""
+    work, head = lent_memory(code), about(found, code, error)
     return {
         f"{code.name}.c": "".join(["/*\n", *(f" * {line}\n" for line in head[:2]), " */\n"]) + code.source(),
         f"{code.name}.h": code.header([*head[:3], *work, *head[3:]]),
@@ -34,13 +35,23 @@ def c_files(directory: Path, found: Recording, code: CFunction) -> dict[str, str
     }
 
 
-def about(found: Recording, code: CFunction) -> list[str]:
+def lent_memory(code: CFunction) -> list[str]:
+    """Lines about the memory that a function's caller lends it."""
+    return [f"{WORK}[{code.work}]: memory to work in; what it holds does not matter.", ""] if code.work else []
+
+
+def about(found: Recording, code: CFunction, error: float | None = None) -> list[str]:
     """Header comment of an exported file: the function, who wrote it, then its arguments and results."""
     operations = sum(step.operations for step in steps_of(found))
     return [
         f"{code.name}: {found.name} of {plain(found.model.name)}, {operations} operations.",
         f"{MARK}{_version()}; write it anew rather than change it.",
         "",
+        *(
+            []
+            if error is None
+            else [f"Floats of 32 bits: up to {error:.1e} of the largest entry of a result is lost.", ""]
+        ),
         *description(found),
     ]
 
@@ -54,27 +65,29 @@ def _version() -> str:
 
 def _example(found: Recording, code: CFunction) -> str:
     """A program that evaluates the function at one state and compares it with what phistar computes there."""
-    values = example_state(found)
+    values, number = example_state(found), {"f64": "double", "f32": "float"}[code.kind]
+    values = {name: x.astype(dtype_of(code.kind)).astype(float) for name, x in values.items()}
     expected = expected_results(found, list(values.values()))
     lines = [f"/* {code.name} at one state, against the numbers that phistar finds there. */"]
     lines += ["#include <math.h>", "#include <stdio.h>", "", f'#include "{code.name}.h"', ""]
     lines += ["int main(void)", "{"]
     for name, entries in values.items():
-        lines += _array(f"const double {name}", entries)
+        lines += _array(f"const {number} {name}", entries)
     start = 0
     for name, size in code.outputs:
         lines += _array(f"const double {name}_expected", expected[start : start + size])
-        lines.append(f"    double {name}[{size}];")
+        lines.append(f"    {number} {name}[{size}];")
         start += size
-    lines += [f"    static double {WORK}[{code.work}];"] if code.work else []
+    lines += [f"    static {number} {WORK}[{code.work}];"] if code.work else []
     lines += ["    double worst = 0.0;", "    int i;", ""]
     given = [*values, *(name for name, _ in code.outputs), *([WORK] if code.work else [])]
     lines.append(f"    {code.name}({', '.join(given)});")
+    start = 0
     for name, size in code.outputs:
-        lines += [
-            f"    for (i = 0; i < {size}; i++) {{",
-            f"        const double scale = 1.0 + fabs({name}_expected[i]);",
-        ]
+        largest = np.abs(expected[start : start + size]).max()
+        scale = f"1.0 + fabs({name}_expected[i])" if code.kind == "f64" else number_text(max(float(largest), 1e-30))
+        lines += [f"    for (i = 0; i < {size}; i++) {{", f"        const double scale = {scale};"]
+        start += size
         lines.append(f"        const double error = fabs({name}[i] - {name}_expected[i]) / scale;")
         lines += [
             "        if (!(error <= worst)) worst = error;",
@@ -82,7 +95,15 @@ def _example(found: Recording, code: CFunction) -> str:
         ]
         lines.append("    }")
     lines += ['    printf("largest relative difference from phistar: %.1e\\n", worst);']
-    return "\n".join([*lines, "    return worst < 1e-9 ? 0 : 1;", "}"]) + "\n"
+    return "\n".join([*lines, f"    return worst < {_tolerance(found, code, values):.3g} ? 0 : 1;", "}"]) + "\n"
+
+
+def _tolerance(found: Recording, code: CFunction, values: Mapping[str, np.ndarray]) -> float:
+    """What the example's results may differ by: of float32 the bound on its rounding at that state."""
+    if code.kind == "f64":
+        return 1e-9
+    state = np.concatenate(list(values.values()))[None]
+    return rounding_bound(found.trace, state, [shape for _, shape in found.results])
 
 
 def steps_of(found: Recording) -> tuple[Step, ...]:
@@ -120,7 +141,7 @@ def example_state(found: Recording) -> dict[str, np.ndarray]:
 
 
 def _array(declaration: str, entries: np.ndarray) -> list[str]:
-    rows = [f"        {number(float(x))}," for x in entries]
+    rows = [f"        {number_text(float(x))}," for x in entries]
     return [f"    {declaration}[{len(entries)}] = {{", *rows, "    };"]
 
 

@@ -1,5 +1,5 @@
 """A trace as a C function: kernel programs over plain arrays, that need nothing but <math.h> and keep no state; as a
-module of WebAssembly too.
+module of WebAssembly, or an object file for a processor, too.
 
 Constants are hexadecimal, hence exact. Long traces are cut into functions as for machine code (`straight_line.py`),
 with the values that cross a cut in an array on the stack, so that C compilers need linear time.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from textwrap import wrap
 from typing import Any
@@ -18,14 +18,16 @@ from typing import Any
 from phistar.backends.code.plain_trace import PlainTrace
 from phistar.backends.code.straight_line import cut
 from phistar.backends.kernels import (
-    F64,
     I64,
+    LIBRARY,
     Func,
     Let,
+    Module,
     Outside,
     Statement,
     Store,
     Table,
+    Type,
     Unit,
     Value,
     c_header,
@@ -33,22 +35,25 @@ from phistar.backends.kernels import (
     c_source,
     c_text,
     kernel_ir,
+    llvm_text,
     wasm_module,
 )
+from phistar.backends.machine.jit import Target, portable_object
 from phistar.backends.traces.registers import residence
 from phistar.backends.traces.trace import CONST, INPUT, Trace
 
 _C_WORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
 register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"""
-_OTHER_WORDS = """sin cos sqrt fabs printf main worst i scale error asm bool catch class constexpr const_cast decltype
-delete dynamic_cast explicit export false friend mutable namespace new noexcept nullptr operator private protected
-public reinterpret_cast static_assert static_cast template this thread_local throw true try typeid typename using
-virtual wchar_t and or not xor"""  # what a function and its example call, their own variables, and the words of C++
+# What a function and its example call, their own variables, and the words of C++.
+_OTHER_WORDS = """sin cos sqrt sinf cosf sqrtf fabs printf main worst i scale error asm bool catch class
+constexpr const_cast decltype delete dynamic_cast explicit export false friend mutable namespace new noexcept
+nullptr operator private protected public reinterpret_cast static_assert static_cast template this thread_local
+throw true try typeid typename using virtual wchar_t and or not xor"""
 _KEYWORDS, _TAKEN = frozenset(_C_WORDS.split()), frozenset(_OTHER_WORDS.split())
 LONGEST = 100
 SCRATCH, WORK = "between", "work"  # what crosses from one part to the next; where loops keep their numbers
 SHORTEST_RUN = 8  # numbers that are copied as they are in a loop
-MOST_ON_STACK = 32_768  # doubles of work that a function takes of the stack
+MOST_ON_STACK = 32_768  # numbers of work that a function takes of the stack
 
 
 def identifier(text: str) -> str:
@@ -102,12 +107,15 @@ class CCall:
 @dataclass(frozen=True)
 class CFunction:
     """A function of its arguments, then its results: arrays are contiguous, matrices row by row. Slots are
-    the arguments, then the results of each step; those of the last are the function's."""
+    the arguments, then the results of each step; those of the last are the function's. `kind`: of the numbers, 32 bits
+    only without loops; `most_on_stack`: of them, beyond which the caller lends the memory to work in."""
 
     name: str
     steps: tuple[CTrace | CCall, ...]
     arguments: tuple[tuple[str, int], ...]
     results: tuple[tuple[str, tuple[int, ...]], ...]
+    kind: str = "f64"
+    most_on_stack: int = MOST_ON_STACK
 
     @property
     def calls(self) -> tuple[CCall, ...]:
@@ -115,9 +123,14 @@ class CFunction:
 
     @property
     def work(self) -> int:
-        """Doubles that the caller lends, as a last argument, where they are too many for a stack."""
-        most = max((call.work for call in self.calls), default=0)
-        return most if most > MOST_ON_STACK else 0
+        """Numbers that the caller lends, as a last argument, where they are too many for a stack."""
+        total = sum(self._rooms.values())
+        return total if total > self.most_on_stack else 0
+
+    @property
+    def stacked(self) -> int:
+        """Numbers that wait on the stack between the function's parts."""
+        return 0 if self.work else sum(self._rooms.values())
 
     @cached_property
     def slots(self) -> list[tuple[str, int]]:
@@ -145,17 +158,24 @@ class CFunction:
             at += len(step.sizes)
             if isinstance(step, CTrace):
                 tag = "" if k + 1 == len(self.steps) else f"_step{k}"
-                made[k] = Phase(f"{self.name}{tag}", step.trace, given, results)
+                made[k] = Phase(f"{self.name}{tag}", step.trace, given, results, self.kind)
         return made
 
     @cached_property
     def function(self) -> Func:
         """The function itself, which calls those of its steps."""
-        names = {name: Value(name, F64.read) for name, _ in self.arguments}
-        made = {name: Value(name, F64.to) for name, _ in (*self.slots[len(self.arguments) :],)}
-        made |= {name: Value(name, F64.to) for name in (SCRATCH, WORK)}
+        entry = Type(self.kind)
+        names = {name: Value(name, entry.read) for name, _ in self.arguments}
+        made = {name: Value(name, entry.to) for name, _ in (*self.slots[len(self.arguments) :],)}
+        made |= {name: Value(name, entry.to) for name in (SCRATCH, WORK)}
         known, results = names | made, [made[name] for name, _ in self.results]
-        body: list[Statement] = [Let(made[name], "room", (), (n, 8, "")) for name, n in self._rooms.items()]
+        body, start = list[Statement](), 0
+        for name, n in self._rooms.items():
+            if not self.work:
+                body.append(Let(made[name], "room", (), (n, 8, "")))
+            elif name != WORK:
+                body.append(Let(made[name], "at", (made[WORK], Value(start, I64))))
+            start += n
         at = len(self.arguments)
         for k, step in enumerate(self.steps):
             if isinstance(step, CCall):
@@ -189,22 +209,30 @@ class CFunction:
 
     @property
     def _rooms(self) -> dict[str, int]:
-        """Memory of the function's own: the numbers in each."""
-        sizes = {SCRATCH: max(phase.slot_count for phase in self.phases.values())}
+        """Memory to work in: the numbers in each of its parts, in order."""
+        sizes = {WORK: max((call.work for call in self.calls), default=0)}
+        sizes[SCRATCH] = max(phase.slot_count for phase in self.phases.values())
         sizes |= dict(self.slots[len(self.arguments) : len(self.slots) - len(self.results)])
-        sizes[WORK] = 0 if self.work else max((call.work for call in self.calls), default=0)
         return {name: size for name, size in sizes.items() if size}
 
     def source(self) -> str:
         """The definition."""
         split = len(self.parts) > 1
-        elsewhere = [
-            Outside(f"{unit.prefix}{unit.functions[-1].name}", tuple(x.type for x in unit.functions[-1].parameters))
-            for unit in self.loops
-        ]
+        elsewhere = [Outside(f"{unit.prefix}{unit.functions[-1].name}", _types(unit)) for unit in self.loops]
         own = [part.function(split) for part in self.parts]
         texts = [c_text(*unit) for unit in self.loops]
         return c_source(self.name, [*texts, c_text([*own, self.function], outside=elsewhere)], split)
+
+    def object_code(self, target: Target) -> bytes:
+        """The definition as an object file for a processor."""
+        elsewhere = (Outside(f"{unit.prefix}{unit.functions[-1].name}", _types(unit)) for unit in self.loops)
+        own = (*(part.function(False) for part in self.parts), self.function)
+        modules = [Module(own, outside=(*elsewhere, *LIBRARY))]
+        for unit in self.loops:
+            *others, last = unit.functions
+            entry = replace(last, name=f"{unit.prefix}{last.name}", inner=False)
+            modules.append(Module((*others, entry), unit.tables, outside=LIBRARY))
+        return portable_object([llvm_text(module, heap=False) for module in modules], target)
 
     def web_module(self) -> bytes:
         """The definition as a module of WebAssembly."""
@@ -219,6 +247,11 @@ class CFunction:
 Arrays = Sequence[tuple[str, int]]
 
 
+def _types(unit: Unit) -> tuple[Type, ...]:
+    """Types of the parameters of a unit's entry."""
+    return tuple(x.type for x in unit.functions[-1].parameters)
+
+
 def _spot(position: int, arrays: Arrays) -> tuple[str, int, int]:
     """The array of a value counted through all arrays, its number in that, and how many there are from it on."""
     for name, size in arrays:
@@ -231,8 +264,8 @@ def _spot(position: int, arrays: Arrays) -> tuple[str, int, int]:
 class Phase:
     """A trace as functions, and the arrays its results go to."""
 
-    def __init__(self, name: str, trace: Trace, inputs: Arrays, outputs: Arrays) -> None:
-        self.trace, self.inputs, self.outputs = trace, inputs, outputs
+    def __init__(self, name: str, trace: Trace, inputs: Arrays, outputs: Arrays, kind: str) -> None:
+        self.trace, self.inputs, self.outputs, self.kind = trace, inputs, outputs, kind
         cuts = cut(list(range(len(trace.code))))
         plan = residence(cuts, self._operands, lambda index: trace.code[index][0] >= INPUT, len(trace.code))
         self.copies = _copies(trace)
@@ -270,7 +303,7 @@ class _Part:
     def __init__(self, phase: Phase, slots: dict[int, int], start: int, stop: int) -> None:
         self.phase, self.slots, self.name = phase, slots, ""
         self.touched: set[str] = set()
-        self.plain, trace = PlainTrace(phase.trace, self._locate_input), phase.trace
+        self.plain, trace = PlainTrace(phase.trace, self._locate_input, phase.kind), phase.trace
         for index in range(start, stop):
             if trace.code[index][0] < INPUT:
                 made = self.plain.make(index)
@@ -292,7 +325,8 @@ class _Part:
 
     def _array(self, name: str) -> Value:
         self.touched.add(name)
-        return Value(name, F64.read if name in dict(self.phase.inputs) else F64.to)
+        entry = Type(self.phase.kind)
+        return Value(name, entry.read if name in dict(self.phase.inputs) else entry.to)
 
     def _locate_input(self, index: int) -> tuple[Value, int]:
         """Address of an input value."""
@@ -306,10 +340,11 @@ class _Part:
             source, target = _spot(first, self.phase.inputs), _spot(start, self.phase.outputs)
             several = min(count, source[2], target[2])
             tag = len(self.plain.lines)
-            k, value = Value(f"k{tag}", I64), Value(f"copied{tag}", F64)
+            k, value = Value(f"k{tag}", I64), Value(f"copied{tag}", self.plain.kind)
             places = [self._array(x[0]) for x in (source, target)]
             moved = [Value(f"{name}{tag}", x.type) for name, x in zip(("from", "to"), places, strict=True)]
-            body = [Let(x, "at", (y, k)) for x, y in zip(moved, places, strict=True)]
-            body += [Let(value, "read", (moved[0],), (8 * source[1], 8)), Store(value, moved[1], offset=8 * target[1])]
+            body: list[Statement] = [Let(x, "at", (y, k)) for x, y in zip(moved, places, strict=True)]
+            body.append(Let(value, "read", (moved[0],), self.plain.place(source[1])))
+            body.append(Store(value, moved[1], self.plain.kind.size, offset=self.plain.place(target[1])[0]))
             self.plain.lines.append(kernel_ir.For(k, Value(0, I64), Value(several, I64), 1, tuple(body)))
             start, first, count = start + several, first + several, count - several

@@ -16,7 +16,7 @@ from phistar.backends.kernels.copies import (
     fill_function,
     tiles,
 )
-from phistar.backends.kernels.emit_c import c_header, c_prototype, c_source, c_text, number
+from phistar.backends.kernels.emit_c import LIBRARY, c_header, c_prototype, c_source, c_text, number
 from phistar.backends.kernels.emit_llvm import llvm_text
 from phistar.backends.kernels.emit_wasm import Unit, wasm_module
 from phistar.backends.kernels.kernel_ir import (
@@ -60,6 +60,7 @@ __all__ = [
     "I64",
     "IN_ORDER",
     "LANED",
+    "LIBRARY",
     "PLACE",
     "PLANNED",
     "TABLES",

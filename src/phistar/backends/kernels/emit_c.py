@@ -9,17 +9,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
+from ctypes import c_float
 
 from phistar.backends.kernels import kernel_ir
-from phistar.backends.kernels.kernel_ir import F64, Func, Module, Outside, Table, Type, Value
+from phistar.backends.kernels.kernel_ir import F32, F64, FLOATS, Func, Module, Outside, Table, Type, Value
 from phistar.backends.kernels.validate import validate, values_used
 from phistar.errors import StatementError
 
-_KINDS = {"f64": "double", "i64": "long", "u32": "unsigned", "i1": "int", "any": "void"}
+_KINDS = {"f64": "double", "f32": "float", "i64": "long", "u32": "unsigned", "i1": "int", "any": "void"}
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "sdiv": "/", "srem": "%", "fadd": "+", "fsub": "-", "fmul": "*"}
 _SIGNS |= {"slt": "<", "sle": "<=", "sgt": ">", "sge": ">=", "eq": "==", "ne": "!="}
 _SIGNS |= {"fdiv": "/", "ogt": ">", "olt": "<", "and": "&"}
-_LIBRARY = tuple(Outside(name, (F64,), F64) for name in ("sin", "cos"))
+LIBRARY = (
+    *(Outside(name, (F64,), F64) for name in ("sin", "cos")),
+    *(Outside(name, (F32,), F32) for name in ("sinf", "cosf")),
+)
+"""What functions of one state may need of the C library."""
 _OWN_LINES = frozenset(("load", "read", "call", *kernel_ir.FLOATING))
 _SPACES = "    "
 # Compilers join functions that are called once, and need quadratic time for what comes of it.
@@ -27,11 +32,12 @@ _APART = ["#if defined(__GNUC__)", "#define APART __attribute__((noinline))", "#
 _APART += ["#define APART __declspec(noinline)", "#else", "#define APART", "#endif", ""]
 
 
-def number(value: float) -> str:
-    """Exact literal of a double."""
-    if not math.isfinite(value):
-        raise StatementError(f"A constant of the robot comes out as {value}; C has no literal for it.")
-    text = float(value).hex()
+def number(value: float, kind: str = "f64") -> str:
+    """Exact literal of a double, or of the nearest float of 32 bits."""
+    nearest = float(value) if kind == "f64" else c_float(value).value
+    if not math.isfinite(nearest):
+        raise StatementError(f"A constant of the robot comes out as {nearest}; C has no literal for it.")
+    text = nearest.hex() + ("f" if kind == "f32" else "")
     return f"({text})" if text.startswith("-") else text
 
 
@@ -56,7 +62,7 @@ def c_text(
 ) -> str:
     """Tables and the functions that the last one needs, called with a prefix; those that are `outside` stand before
     them. They need nothing but <math.h>."""
-    validate(Module(tuple(functions), tuple(tables), outside=(*_LIBRARY, *outside)))
+    validate(Module(tuple(functions), tuple(tables), outside=(*LIBRARY, *outside)))
     known, needed = {x.name: x for x in functions}, [functions[-1].name]
     for name in needed:
         called = (x.function for x in kernel_ir.statements(known[name].body) if isinstance(x, kernel_ir.Call))
@@ -85,7 +91,7 @@ def _table(table: Table, prefix: str) -> str:
         kind, entries = "const void *const", [f"{prefix}{name}" for name in table.entries]
     else:
         kind = f"const {_KINDS[table.type.kind]}"
-        entries = [number(x) if table.type.kind == "f64" else str(int(x)) for x in table.entries]
+        entries = [number(x, table.type.kind) if table.type.kind in FLOATS else str(int(x)) for x in table.entries]
     lines, line = [], _SPACES
     for entry in entries or ["0"]:  # C has no empty arrays
         if len(line) + len(entry) > 110:
@@ -130,7 +136,7 @@ class _Text:
     def operand(self, value: Value) -> str:
         if isinstance(value.name, str):
             return self.texts.get(value.name, value.name)
-        return number(value.name) if value.type.kind == "f64" else str(value.name)
+        return number(value.name, value.type.kind) if value.type.kind in FLOATS else str(value.name)
 
     def block(self, body: Iterable[kernel_ir.Statement]) -> None:
         for statement in body:
@@ -143,7 +149,7 @@ class _Text:
                     given = ", ".join(_bare(self.operand(x)) for x in arguments)
                     self.put(f"{self.name_of(name)}({given});")
                 case kernel_ir.Clear(place=place, size=size):
-                    count = f"{self.operand(size)} / 8"
+                    count = f"{self.operand(size)} / {_entry_size(place)}"
                     self.put(f"for (long k = 0; k < {count}; k++) {self.operand(place)}[k] = 0.0;")
                 case kernel_ir.For(index=index, start=start, stop=stop, step=step, body=inner):
                     i, test = index.name, "<" if step > 0 else ">"
@@ -169,7 +175,7 @@ class _Text:
     def let(self, statement: kernel_ir.Let) -> None:
         target, name = statement.target, str(statement.target.name)
         if statement.operation == "room":
-            self.put(f"double {name}[{statement.detail[0]}];")
+            self.put(f"{_KINDS[target.type.kind]} {name}[{statement.detail[0]}];")
             return
         right = self.right(statement)
         if statement.operation not in _OWN_LINES and name in self.near and self.uses[name] == 1:
@@ -181,7 +187,7 @@ class _Text:
     def place(self, value: Value, offset: int = 0) -> str:
         """Entry at a byte offset from a pointer."""
         text = self.operand(value)
-        return f"{text}[{offset // 8}]" if offset or text.isidentifier() else f"*{text}"
+        return f"{text}[{offset // _entry_size(value)}]" if offset or text.isidentifier() else f"*{text}"
 
     def right(self, statement: kernel_ir.Let) -> str:
         operation, given = statement.operation, [self.operand(x) for x in statement.operands]
@@ -196,7 +202,7 @@ class _Text:
             case "fneg":
                 return f"-{given[0]}"
             case "sqrt":
-                return f"sqrt({_bare(given[0])})"
+                return f"sqrt{'f' if statement.target.type.kind == 'f32' else ''}({_bare(given[0])})"
             case "at":
                 return f"{given[0]} + {given[1]}"
             case "bytes":
@@ -209,7 +215,7 @@ class _Text:
             case "wide":
                 return f"(long){given[0]}"
             case "float":
-                return f"(double){given[0]}"
+                return f"({_KINDS[statement.target.type.kind]}){given[0]}"
             case "select":
                 return f"{given[0]} ? {given[1]} : {given[2]}"
             case "table":
@@ -219,6 +225,11 @@ class _Text:
         if operation in _SIGNS:
             return f"{given[0]} {_SIGNS[operation]} {given[1]}"
         raise StatementError(f"{self.function.name}: {operation} has no form in C.")
+
+
+def _entry_size(place: Value) -> int:
+    """Bytes of what a pointer points to."""
+    return Type(place.type.kind, 0, place.type.pointers - 1).size
 
 
 def _bare(text: str) -> str:

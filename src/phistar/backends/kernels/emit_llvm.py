@@ -14,11 +14,11 @@ _INLINED = {None: "", True: " noinline", False: " alwaysinline"}
 _RARELY = ', !prof !{!"branch_weights", i32 1, i32 1000000}'
 
 
-def llvm_text(module: Module) -> str:
-    """A module as LLVM reads it."""
+def llvm_text(module: Module, heap: bool = True) -> str:
+    """A module as LLVM reads it; `heap`: large memory of functions is taken of the heap, else all of the stack."""
     validate(module)
     declared = Declared()
-    functions = [_Text(function, declared).text() for function in module.functions]
+    functions = [_Text(function, declared, heap).text() for function in module.functions]
     elsewhere = [_outside_text(x) for x in module.outside]
     memory, tables = map(_memory_text, module.memory), map(_table_text, module.tables)
     lines = [*declared.lines, *elsewhere, *memory, *tables, *functions, "attributes #0 = { nounwind }"]
@@ -37,8 +37,9 @@ def _memory_text(memory: kernel_ir.Memory) -> str:
 
 
 def _table_text(table: kernel_ir.Table) -> str:
-    kind = type_text(table.type)
-    entries = ", ".join(f"{kind} {operand(Value(x, table.type))}" for x in table.entries)
+    kind, names = type_text(table.type), table.type == kernel_ir.TABLES
+    words = (f"@{x}" if names else operand(Value(x, table.type)) for x in table.entries)
+    entries = ", ".join(f"{kind} {word}" for word in words)
     align = f", align {table.type.size * table.type.lanes}" if table.type.lanes else ""
     return f"@{table.name} = internal constant [{len(table.entries)} x {kind}] [{entries}]{align}"
 
@@ -46,7 +47,7 @@ def _table_text(table: kernel_ir.Table) -> str:
 class _Text:
     """Text of one function, under construction."""
 
-    def __init__(self, function: kernel_ir.Func, declared: Declared) -> None:
+    def __init__(self, function: kernel_ir.Func, declared: Declared, heap: bool) -> None:
         self.function, self.declared = function, declared
         self.lines: list[str] = []
         self.label, self.count, self.open = "entry", 0, True
@@ -59,7 +60,7 @@ class _Text:
         ]
         self.rooms = [s for s in taken if s.operation == "room"]
         self.locals = [s.target for s in taken if s.operation == "local"]
-        self.own = _own(self.rooms)
+        self.own = _own(self.rooms, heap)
 
     def text(self) -> str:
         function, own = self.function, self.own
@@ -351,7 +352,7 @@ def _entry(kind: Type) -> Type:
     return Type(kind.kind, kind.lanes, kind.pointers - 1)
 
 
-def _own(rooms: list[kernel_ir.Let]) -> Scratch | None:
+def _own(rooms: list[kernel_ir.Let], heap: bool) -> Scratch | None:
     """Scratch memory of known size, taken on entry to the function."""
     fixed = {str(x.target.name): x.detail for x in rooms if not x.operands}
     if not fixed:
@@ -359,4 +360,4 @@ def _own(rooms: list[kernel_ir.Let]) -> Scratch | None:
     sizes = {str(x.target.name): _entry(x.target.type).size for x in rooms}
     entries = {name: -(-detail[0] * sizes[name] // 8) for name, detail in fixed.items()}
     kept = next((detail[2] for detail in fixed.values() if detail[2]), "")
-    return Scratch(entries, max(detail[1] for detail in fixed.values()), kept)
+    return Scratch(entries, max(detail[1] for detail in fixed.values()), kept, heap)

@@ -278,10 +278,11 @@ class Scratch:
     entries: Mapping[str, int]
     align: int
     aside: str = ""
+    heap: bool = True  # whether large memory is taken of it
 
     @property
     def is_on_heap(self) -> bool:
-        return 8 * sum(self.entries.values()) > MOST_ON_STACK
+        return self.heap and 8 * sum(self.entries.values()) > MOST_ON_STACK
 
     @property
     def _rooms(self) -> dict[str, int]:

@@ -79,6 +79,9 @@ class Target:
     triple: str
     cpu: str
     features: str
+    abi: str = ""  # where the triple leaves it open
+    reloc: str = "pic"
+    model: str = "small"  # how far code and data may lie from each other
 
     @property
     def lanes(self) -> int:
@@ -134,6 +137,22 @@ def _compile(text: str, target: Target, loops: str, quick: bool) -> bytes:
     return made
 
 
+def portable_object(texts: list[str], target: Target) -> bytes:
+    """Object file of modules that call each other, for any processor that LLVM knows; its loops are made faster."""
+    import llvmlite.binding as llvm
+
+    def make() -> bytes:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        machine, module = _parse(texts[0], target)
+        for text in texts[1:]:
+            module.link_in(_parse(text, target)[1])
+        _run_passes(machine, module)
+        return machine.emit_object(module)
+
+    return with_room(make)
+
+
 def _run_passes(machine: Any, module: Any) -> None:
     import llvmlite.binding as llvm
 
@@ -161,7 +180,12 @@ def _parse(text: str, target: Target, quick: bool = False) -> tuple[Any, Any]:
     module.triple = target.triple
     effort = 1 if quick or len(text) > LONG else 2
     machine = llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=effort, reloc="pic", codemodel="small"
+        cpu=target.cpu,
+        features=target.features,
+        opt=effort,
+        reloc=target.reloc,
+        codemodel=target.model,
+        abiname=target.abi,
     )
     module.data_layout = str(machine.target_data)
     return machine, module
