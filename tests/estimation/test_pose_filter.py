@@ -90,7 +90,7 @@ def test_bad_sightings_and_settings_get_a_sentence():
     log = np.tile(np.eye(4), (5, 1, 1))
     log[3, 0, 3] = np.nan
     for follow in (body.run, body.smooth):
-        with pytest.raises(ps.PhistarError, match="1 poses or their times are not finite, the first is 3"):
+        with pytest.raises(ps.PhistarError, match="not finite in 1 samples, the first is 3"):
             follow(np.arange(5.0), log)
     with pytest.raises(ps.PhistarError, match="the first is 2"):
         body.run([0.0, 1.0, np.nan], log[:3])

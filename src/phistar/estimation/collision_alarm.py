@@ -19,9 +19,10 @@ import numpy as np
 
 from phistar.array_types import Array, BoolArray
 from phistar.dynamics import forward_kinematics, jacobian
-from phistar.errors import PhistarError, ShapeError
+from phistar.errors import ShapeError
 from phistar.model import Model
 from phistar.short_repr import short_repr
+from phistar.spatial.vectors import require_finite
 
 MOST_KEPT = 10_000  # windows without contact, that isolation is calibrated by
 EMPTY = 1e-9  # of the largest singular value: below it, a link's motion has no such direction
@@ -201,8 +202,6 @@ def _windows(forces: Any, window: int) -> np.ndarray:
     array = np.asarray(forces, dtype=float)
     if array.ndim != 2 or window < 1 or len(array) < window:
         raise ShapeError(f"Forces are (T, nv), with at least one window of {window} samples; not {array.shape}.")
-    bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
-    if len(bad):
-        raise PhistarError(f"Forces are not finite in {len(bad)} samples, the first is {bad[0]}; leave them out.")
+    require_finite(array, "The log of forces")
     count = len(array) // window
     return array[: count * window].reshape(count, window, -1).mean(axis=1)

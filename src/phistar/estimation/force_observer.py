@@ -23,6 +23,7 @@ from phistar.model.check import check_robot
 from phistar.operators.rate_letters import rate
 from phistar.short_repr import short_repr
 from phistar.spatial import times, transposed
+from phistar.spatial.vectors import require_finite
 from phistar.stated import states
 
 
@@ -144,11 +145,7 @@ class ForceObserver:
         """The estimates (…, T, nv) along a log q (…, T, nq), v, tau (…, T, nv), each tau held until the next sample."""
         held = self.model.checked(tau, self.model.nv, "tau")
         for name, log in (("q", q), ("v", v), ("tau", held)):
-            bad = np.flatnonzero(~np.isfinite(np.asarray(log, dtype=float)).reshape(-1, np.shape(log)[-1]).all(axis=1))
-            if len(bad):
-                raise PhistarError(
-                    f"{name} is not finite in {len(bad)} samples, the first is {bad[0]}; leave them out."
-                )
+            require_finite(log, name)
         momentum, change = generalized_momentum(self.model, q, v), momentum_forces(self.model, q, v)
         made = np.zeros(momentum.shape)
         for k in range(1, momentum.shape[-2]):

@@ -24,6 +24,7 @@ from phistar.estimation.free_body import FreeBody
 from phistar.estimation.sighted_body import accelerations, correct, off
 from phistar.estimation.sigma_points import propagate_covariance, slopes, small_displacements
 from phistar.short_repr import short_repr
+from phistar.spatial.vectors import require_finite
 
 ERRORS = 14
 KNOWN_BY = np.array([*range(12), 12, 14])  # which errors of a free body they are: of J its xx and yy
@@ -232,12 +233,8 @@ class PoseFilter:
         """The estimates after each of the poses (T, …, 4, 4) at times t (T,)."""
         if np.ndim(t) != 1 or not len(t) or len(t) != len(poses):
             raise ShapeError(f"Times are (T,), one for each pose; they are {np.shape(t)}, with {len(poses)} poses.")
-        log = np.isfinite(np.asarray(t, dtype=float)) & np.isfinite(np.asarray(poses, float)).reshape(len(t), -1).all(1)
-        if not log.all():
-            first = int(np.argmin(log))
-            raise PhistarError(
-                f"{np.sum(~log)} poses or their times are not finite, the first is {first}; leave them out."
-            )
+        log = np.reshape(np.asarray(poses, dtype=float), (len(t), -1)), np.reshape(np.asarray(t, dtype=float), (-1, 1))
+        require_finite(np.concatenate(log, axis=1), "The log of poses and times")
         found = [self.start(poses[0], t[0])]
         for time, pose in zip(t[1:], poses[1:], strict=True):
             found.append(self.update(found[-1], time, pose))

@@ -13,7 +13,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.dynamics import forward_kinematics, frame_velocity, momentum
-from phistar.errors import InfeasibleError, ModelError, PhistarError, ShapeError
+from phistar.errors import InfeasibleError, ModelError, ShapeError
 from phistar.identify.consistent import Compressed
 from phistar.identify.motion_noise import positive_deviations
 from phistar.identify.parameter_columns import INERTIAL
@@ -21,6 +21,7 @@ from phistar.model import Model, require_tree
 from phistar.model.check import check_robot
 from phistar.short_repr import short_repr
 from phistar.spatial import Inertia, cross, skew
+from phistar.spatial.vectors import require_finite
 
 UNSEEN = 1e-9  # of the largest: an eigenvalue below which the motion tells nothing
 
@@ -86,9 +87,7 @@ def captured_inertia(
     place, rates = model.checked_q(q), model.checked(v, model.nv, "v")
     if place.ndim != 2 or rates.shape[:1] != place.shape[:1] or len(place) < 10:
         raise ShapeError(f"A log is q (T, nq), v (T, nv) of at least ten samples; not {place.shape}, {rates.shape}.")
-    bad = np.flatnonzero(~(np.isfinite(place).all(axis=1) & np.isfinite(rates).all(axis=1)))
-    if len(bad):
-        raise PhistarError(f"The log is not finite in {len(bad)} samples, the first is {bad[0]}; leave them out.")
+    require_finite(np.concatenate([place, rates], axis=1), "The log")
     if total is not None and not (np.shape(total) == (6,) and np.isfinite(np.asarray(total, dtype=float)).all()):
         raise ShapeError(f"total is the whole's momentum (6,), finite; it was given {total!r:.60}.")
     believed = model.bodies[number].inertia.parameters

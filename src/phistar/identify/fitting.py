@@ -11,7 +11,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.derivatives import regressor
-from phistar.errors import InfeasibleError, PhistarError, ShapeError
+from phistar.errors import InfeasibleError, ShapeError
 from phistar.identify.consistent import Compressed, pseudo_inertia
 from phistar.identify.identifiable import BaseParameters, base_of
 from phistar.identify.motion_noise import positive_deviations, without_motion_noise
@@ -20,6 +20,7 @@ from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.short_repr import short_repr
 from phistar.spatial import Inertia
+from phistar.spatial.vectors import require_finite
 
 CHUNK = 500  # samples whose regressor is in memory at once
 UNSEEN = 1e-9  # of the largest: an eigenvalue of what the log tells below which it tells nothing
@@ -169,9 +170,7 @@ def _check_log(model: Model, q: Any, v: Any, a: Any, tau: Any) -> tuple[np.ndarr
     for name, array in zip(("q", "v", "a", "tau"), log, strict=True):
         if array.ndim != 2 or len(array) != len(log[0]):
             raise ShapeError(f"{name} has shape {array.shape}; a log has a row for each of its samples, in all four.")
-        bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
-        if len(bad):
-            raise PhistarError(f"{name} is not finite in {len(bad)} samples, the first is {bad[0]}; leave them out.")
+        require_finite(array, name)
     return log
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.errors import ShapeError
+from phistar.errors import PhistarError, ShapeError
 
 
 def cross(a: Any, b: Any) -> np.ndarray:
@@ -63,6 +63,15 @@ def leading_axes(arrays: Mapping[str, Any], core: int = 1) -> tuple[int, ...]:
     except ValueError:
         shapes = ", ".join(f"{name} {np.shape(x)}" for name, x in arrays.items())
         raise ShapeError(f"The leading axes of {shapes} do not broadcast; make them equal, or 1.") from None
+
+
+def require_finite(samples: Any, what: str) -> None:
+    """Refuse a log (…, T, n) of which some samples are not finite, with how many and the first."""
+    log = np.asarray(samples, dtype=float)
+    good = np.isfinite(log).all(axis=-1).reshape(-1, log.shape[-2]).all(axis=0)
+    if not good.all():
+        count, first = int(np.sum(~good)), int(np.argmin(good))
+        raise PhistarError(f"{what} is not finite in {count} samples, the first is {first}; leave them out.")
 
 
 def real_numbers(array: np.ndarray) -> np.ndarray:
