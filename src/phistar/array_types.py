@@ -14,3 +14,6 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 """Whether something holds, entry by entry."""
+
+ImageArray: TypeAlias = NDArray[np.uint8]
+"""Pictures, (height, width, channels)."""

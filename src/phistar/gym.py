@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.array_types import ImageArray
 from phistar.errors import PhistarError, ShapeError
 
 try:
@@ -116,7 +117,7 @@ class SceneEnv(gymnasium.Env):
         over = moment.time >= self._setting.timing.duration - 1e-9
         return self._observation(), reward, ended, over, info | {"t": moment.time, "force": force}
 
-    def render(self) -> np.ndarray | None:
+    def render(self) -> ImageArray | None:
         """A picture (height, width, 3) of the scene as it is, with `render_mode="rgb_array"`."""
         return self._pictures.of(self._setting.model, self._moment.state.q)
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.array_types import ImageArray
 from phistar.backends.machine.threads import thread_count
 from phistar.constraints import columns as c
 from phistar.errors import PhistarError, ShapeError
@@ -178,7 +179,7 @@ class PlantEnv(gymnasium.Env):
         ended = ended or bool(self._terminated is not None and self._terminated(view))
         return self._observation(), reward, ended, t >= task.duration - 1e-9, info | {"t": t}
 
-    def render(self) -> np.ndarray | None:
+    def render(self) -> ImageArray | None:
         """A picture of the plant as it is, with `render_mode="rgb_array"`."""
         return self._pictures.of(self._task.plant.model, self._state()[0])
 

@@ -88,7 +88,7 @@ flying = flyer.neutral()
 internal = ps.freeflying.mass_matrix(flyer, flying)
 parts = ps.freeflying.energy(flyer, flying, np.zeros(flyer.nv))
 rigid = parts.rigid
-generalized = ps.freeflying.generalized_jacobian(flyer, flying, "hand")
+generalized = ps.freeflying.generalized_jacobian(flyer, flying, "left_link1")
 turned = flyer.rerooted("base")
 
 surface = ps.Surface(restitution=0.5)
@@ -123,3 +123,55 @@ fitted = ps.identify.fit(planar, excited.q, excited.v, excited.a, np.zeros((500,
 fitted_model, fitted_values = fitted.model, fitted.values
 serving = ps.control.solve_tasks(arm, [ps.control.FrameTask("tool", pose_of)])
 served = serving.q
+
+plant = ps.Plant(gravity=(0, 0, 0), name="bench")
+plant.add(arm, "arm", q=q)
+plant.actuate("arm", "position", stiffness=100.0, damping=10.0)
+plant.sense("contact_force", "arm/link6", name="touch")
+resting = plant.state()
+stepped = plant.step(resting, q, h=1e-3)
+stepped_q, stepped_v = stepped.q, stepped.v
+pushed = plant.acceleration(resting, q)
+step_slopes = plant.step_derivatives(resting, q, 1e-3)
+by_state, by_command = step_slopes.state, step_slopes.command
+thousand = plant.rollout(resting, np.zeros((4, 6)), step=1e-3, steps=3)
+plant_run = ps.simulate(plant, 0.1, step=1e-2)
+plant_contacts, plant_events, plant_part = plant_run.contacts, plant_run.events, plant_run["arm"]
+driven, commands, schema = plant.actuators, plant.nu, ps.Plant.json_schema()
+one, touched_by = plant_run.member(0), plant_run.contact_torques
+
+boom = ps.beam(length=1.0, EI=2.0, mass_per_length=1.0, modes=2)
+boom_frequencies, boom_modes = boom.frequencies, boom.count
+second = ps.inverse_dynamics_second_derivatives(arm, q, v, v)
+curvature, dense_curvature = second.dqdq, second.dqdq.dense()
+hybrid = ps.hybrid_dynamics(arm, q, v, tau, prescribed={"joint1": 0.0})
+hybrid_forces = hybrid.forces
+free_pair = pair.embedded(q=assembled)
+independent = free_pair.embedding
+closed_chain = ps.loops.closed_chain(pair, assembled, frames="link1")
+mobile = closed_chain.mobility
+
+orbit = ps.space.Orbit.circular(altitude=400e3)
+orbit_period, orbit_state = orbit.period, orbit.at(10.0)
+jet = ps.space.Thruster("hub", (0, 0, 0), (1, 0, 0), 2.0)
+jet_wrench, jet_shares = jet.wrench, ps.space.allocate([jet], np.zeros(6))
+hill, transition = ps.space.hill_axes((7e6, 0, 0), (0, 7.5e3, 0)), ps.space.clohessy_wiltshire(1e-3, 10.0)
+falling = ps.space.OrbitalGravity(orbit)
+
+image = ps.view.render(arm, q, (32, 24))
+film_path, page_path = ps.view.film(run, "run.gif"), ps.view.simulating_page(arm, "arm.html")
+viewer = ps.view.Viewer(arm)
+viewer_address = viewer.address
+drawn_operators = ps.view.operator_picture([A.phi])
+
+sampled = ps.control.SampledFunction(lambda t, q, v: -q, period=0.01)
+message = ps.onboard.JointState(0.0, ("a",), position=[0.1])
+encoded, decoded = message.encode(), ps.onboard.JointState.decode(message.encode())
+exported, fmu_path = ps.export_c(ps.mass_matrix, arm, "c"), ps.onboard.export_fmu(law, arm, "law.fmu")
+wasm_paths, log_path = ps.export_wasm(ps.mass_matrix, arm, "w"), ps.write_mcap(run, "run.mcap")
+log = ps.read_mcap("run.mcap")
+logged = log.trajectory(arm)
+kept, campaign = ps.save(arm, "arm.json"), ps.campaign("grapple", 2)
+campaign_rows, campaign_summary = campaign.rows, campaign.summary
+proof = (A.psi @ A.psi.inv).equals(A.I)
+proved, certificate = proof.proved, derivation.certificate()

@@ -225,10 +225,10 @@ def _cells(cells: list[Mapping[str, Any]]) -> RenderableType:
 
 
 def _sensitivity(found: list[Mapping[str, Any]], score: str) -> RenderableType:
-    """The numbers that tell most of failures and of the score, both from 0 to 1."""
+    """The numbers that matter most for failures and for the score, both from 0 to 1."""
     table = Table(box=None, header_style="dim")
-    for heading in ("what tells most", "of failures", "by chance", f"of {score}"):
-        table.add_column(heading, justify="left" if heading == "what tells most" else "right")
+    for heading in ("what matters most", "failures", "by chance", score):
+        table.add_column(heading, justify="left" if heading == "what matters most" else "right")
     for each in found:
         shown = (each["failures"], each["chance"], each["score"])
         name = each["parameter"].partition(".")[2]

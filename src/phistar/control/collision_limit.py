@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.contact.coal_shapes import coal, convex
 from phistar.contact.sites import Site, sites
 from phistar.control.tasks import Limit
@@ -31,8 +32,8 @@ class Distance(NamedTuple):
     first to the second, world axes; their `names` and `bodies` (−1: the world)."""
 
     distance: float
-    points: np.ndarray
-    normal: np.ndarray
+    points: Array
+    normal: Array
     names: tuple[str, str]
     bodies: tuple[int, int]
 
@@ -96,7 +97,7 @@ class CollisionLimit(Limit):
                 found.append(Distance(float(distance), points, normal, (a.name, b.name), (a.body, b.body)))
         return found
 
-    def rows(self, model: Model, q: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, model: Model, q: Array, dt: float) -> tuple[Array, Array]:
         near = self.distances(model, q)
         G, h = np.zeros((len(near), model.nv)), np.zeros(len(near))
         for number, pair in enumerate(near):
@@ -116,7 +117,7 @@ def _as_convex(site: Site) -> Site:
     return replace(site, shape=Polytope.hull(shape)) if isinstance(shape, Mesh) and shape.path else site
 
 
-def _shape_pose(model: Model, q: np.ndarray, site: Site) -> tuple[np.ndarray, np.ndarray]:
+def _shape_pose(model: Model, q: Array, site: Site) -> tuple[Array, Array]:
     """Rotation and origin of a shape in the world."""
     pose = np.eye(4) if site.body < 0 else forward_kinematics(model, q, model.bodies[site.body].name)
     return pose[:3, :3] @ site.placement.rotation, pose[:3, :3] @ site.placement.translation + pose[:3, 3]

@@ -5,7 +5,7 @@ Each is read off a 6×6 matrix that sweeps make: JJ* = B*ΓB, Jℳ⁻¹J* = B*Ω
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.short_repr import short_repr
 from phistar.stated import states
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Part = Literal["all", "rotation", "position"]
 _ROWS = {"all": slice(0, 6), "rotation": slice(0, 3), "position": slice(3, 6)}
@@ -155,7 +158,7 @@ def effective_mass(
         return 1.0 / np.maximum(yielding, 0.0)
 
 
-def plot_monitors(model: Model, q: Any, frame: str, t: Any = None, forces: Any = 1.0) -> Any:
+def plot_monitors(model: Model, q: Any, frame: str, t: Any = None, forces: Any = 1.0) -> Figure:
     """Draw manipulability, effective masses and the path of a frame along a motion.
 
     Parameters

@@ -12,6 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.control.pose_search import pose_gap
 from phistar.control.reach import checked_targets, target_array
 from phistar.dynamics import center_of_mass, center_of_mass_jacobian, forward_kinematics, jacobian
@@ -40,7 +41,7 @@ class Task(ABC):
     gain: float
 
     @abstractmethod
-    def rows(self, model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, model: Model, q: Array) -> tuple[Array, Array]:
         """e and J."""
 
 
@@ -62,12 +63,12 @@ class FrameTask(Task):
     weight: Any = 1.0
     gain: float = 1.0
 
-    def rows(self, model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, model: Model, q: Array) -> tuple[Array, Array]:
         target, pose, J = self._target, forward_kinematics(model, q, self.frame), jacobian(model, q, self.frame)
         return (target - pose[:3, 3], J[3:]) if target.ndim == 1 else (pose_gap(pose, target), J)
 
     @cached_property
-    def _target(self) -> np.ndarray:
+    def _target(self) -> Array:
         what = f"The target of {self.frame}"
         target = target_array(self.pose, "a pose (4, 4) or a place (3,)")
         if target.shape not in ((4, 4), (3,)) or not np.isfinite(target).all():
@@ -94,7 +95,7 @@ class LookAtTask(Task):
     weight: Any = 1.0
     gain: float = 1.0
 
-    def rows(self, model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, model: Model, q: Array) -> tuple[Array, Array]:
         pose, J = forward_kinematics(model, q, self.frame), jacobian(model, q, self.frame)
         line = _place(f"What {self.frame} looks at", self.point) - pose[:3, 3]
         distance = float(np.linalg.norm(line))
@@ -123,7 +124,7 @@ class PostureTask(Task):
     weight: Any = 1e-8
     gain: float = 1.0
 
-    def rows(self, model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, model: Model, q: Array) -> tuple[Array, Array]:
         return model.difference(q, model.checked_q(self.q)), np.eye(model.nv)
 
 
@@ -143,19 +144,19 @@ class CenterOfMassTask(Task):
     weight: Any = 1.0
     gain: float = 1.0
 
-    def rows(self, model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, model: Model, q: Array) -> tuple[Array, Array]:
         wanted = _place("The centre of mass's place", self.position)
         return wanted - center_of_mass(model, q), center_of_mass_jacobian(model, q)
 
 
-def _place(what: str, given: Any) -> np.ndarray:
+def _place(what: str, given: Any) -> Array:
     place = np.asarray(given, dtype=float)
     if place.shape != (3,) or not np.isfinite(place).all():
         raise ShapeError(f"{what} must be a place (3,), finite; it was given {given!r:.60}.")
     return place
 
 
-def checked_weights(task: Task, error: np.ndarray) -> np.ndarray:
+def checked_weights(task: Task, error: Array) -> Array:
     """The weights of a task's errors (m,), which must be one number or m of them, none negative."""
     weight = np.asarray(task.weight, dtype=float)
     if weight.shape not in ((), error.shape) or not (np.isfinite(weight) & (weight >= 0.0)).all():
@@ -179,7 +180,7 @@ class Limit(ABC):
     """
 
     @abstractmethod
-    def rows(self, model: Model, q: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, model: Model, q: Array, dt: float) -> tuple[Array, Array]:
         """G and h."""
 
 
@@ -196,7 +197,7 @@ class JointLimits(Limit):
     [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
 
-    def rows(self, model: Model, q: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, model: Model, q: Array, dt: float) -> tuple[Array, Array]:
         flat_q, flat_v, _ = model.flat
         high, low = model.velocity_limits.copy(), -model.velocity_limits
         high[flat_v] = np.minimum(high[flat_v], np.maximum(model.upper_limits[flat_q] - q[flat_q], 0.0) / dt)
@@ -222,7 +223,7 @@ class SphereLimit(Limit):
     center: Any
     radius: float
 
-    def rows(self, model: Model, q: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, model: Model, q: Array, dt: float) -> tuple[Array, Array]:
         away = forward_kinematics(model, q, self.frame)[:3, 3] - np.asarray(self.center, dtype=float)
         distance = max(float(np.linalg.norm(away)), 1e-9)
         normal = away / distance

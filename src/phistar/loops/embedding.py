@@ -23,6 +23,7 @@ from typing import Any, final
 import numpy as np
 from scipy.linalg import qr
 
+from phistar.array_types import Array
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import has_rotors
 from phistar.backends.links.wide import WideLinks, tree_links
@@ -73,7 +74,7 @@ class Embedding(Value):
 
     closed: Model
     groups: tuple[Group, ...]
-    choices: tuple[np.ndarray, ...]
+    choices: tuple[Array, ...]
 
     @cached_property
     def independent(self) -> tuple[int, ...]:
@@ -86,7 +87,7 @@ class Embedding(Value):
         return tuple(found)
 
     @cached_property
-    def others(self) -> tuple[np.ndarray, ...]:
+    def others(self) -> tuple[Array, ...]:
         """N of each link: what completes S."""
         return tuple(readonly(_completing(own)) for own in self.choices)
 
@@ -126,7 +127,7 @@ class Embedding(Value):
         """The links made of those of the spanning tree."""
         return CompoundLinks(self, tree)
 
-    def map_of(self, k: int, own: GroupLinks) -> np.ndarray:
+    def map_of(self, k: int, own: GroupLinks) -> Array:
         """X of link k, (…, rates of its tree, independent ones)."""
         chosen = self.choices[k]
         if self.is_free(k):
@@ -134,14 +135,14 @@ class Embedding(Value):
         answer = self.answered(k, own.rows, np.matmul(own.rows, chosen))
         return chosen - np.matmul(self.others[k], answer)
 
-    def drift_of(self, k: int, own: GroupLinks, v: np.ndarray) -> np.ndarray:
+    def drift_of(self, k: int, own: GroupLinks, v: Array) -> Array:
         """Ẋθ̇_i of link k, (…, rates of its tree), at the rates θ̇_𝔊 of its tree."""
         if self.is_free(k):
             return np.zeros(v.shape)
         answer = self.answered(k, own.rows, own.drift(v)[..., None])
         return -np.matmul(self.others[k], answer)[..., 0]
 
-    def reference_drift(self, k: int, own: GroupLinks, v: np.ndarray, v_r: np.ndarray) -> np.ndarray:
+    def reference_drift(self, k: int, own: GroupLinks, v: Array, v_r: Array) -> Array:
         """Ẋ(v)w of link k, (…, rates of its tree), at the rates Xv and Xw of its tree: how Xw changes along the motion
         while w does not. Ẋ(v)v is quadratic in v; its bilinear form lacks what the rates of quaternion joints do not
         commute by."""
@@ -150,7 +151,7 @@ class Embedding(Value):
         kept = times(np.matmul(self.map_of(k, own), self.choices[k].T), bracket)
         return 0.25 * (both - apart) - 0.5 * (bracket - kept)
 
-    def answered(self, k: int, rows: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def answered(self, k: int, rows: Array, right: Array) -> Array:
         """(QN)⁻¹Y, over however many rows there are: they agree. NaN where the map is lost, in that state alone."""
         columns = np.matmul(rows, self.others[k])
         square, side = np.matmul(transposed(columns), columns), np.matmul(transposed(columns), right)
@@ -158,7 +159,7 @@ class Embedding(Value):
         size = squares * (LOST**-2 / rows.shape[-1])
         return solve_above(square, side, np.broadcast_to(size, square.shape[:-1]))
 
-    def check(self, q: np.ndarray) -> None:
+    def check(self, q: Array) -> None:
         """Refuse configurations where the independent rates do not determine the others, by the loops' names."""
         sizes, worst = self.conditions(q), LOST
         for k, found in enumerate(sizes):
@@ -171,7 +172,7 @@ class Embedding(Value):
                     "or the model with its loops, whose functions hold there."
                 )
 
-    def conditions(self, q: np.ndarray) -> list[np.ndarray]:
+    def conditions(self, q: Array) -> list[Array]:
         """Condition |Q|/σ_min(QN) of each link, (…): how well its independent rates determine the others; 1 where
         none follow."""
         whole, found, start = quietly(CLOSURE_ROWS, self._model, q), [], 0
@@ -190,7 +191,7 @@ class Embedding(Value):
                 found.append(np.where(finite, sizes / least, 1.0))
         return found
 
-    def armature(self, values: np.ndarray) -> np.ndarray:
+    def armature(self, values: Array) -> Array:
         """A's diagonal over the independent rates; compound links have theirs in M."""
         parts = [
             np.zeros(own.shape[-1]) if self.is_compound(k) else values[list(group.rates)]
@@ -198,11 +199,11 @@ class Embedding(Value):
         ]
         return np.concatenate([np.zeros(0), *parts])
 
-    def limits(self, values: np.ndarray) -> np.ndarray:
+    def limits(self, values: Array) -> Array:
         """Limits of the independent rates, from those of the spanning tree's; a combination has none."""
         return np.array([np.inf if rate < 0 else values[rate] for rate in self.independent])
 
-    def joint_values(self, values: np.ndarray, what: str) -> np.ndarray:
+    def joint_values(self, values: Array, what: str) -> Array:
         """Values of independent joints, from those of the tree's rates; refused where other joints have some."""
         lost = np.array(values)
         lost[[rate for rate in self.independent if rate >= 0]] = 0.0
@@ -215,31 +216,31 @@ class Embedding(Value):
 
     # Maps
 
-    def full_rates(self, q: Any, v: Any) -> np.ndarray:
+    def full_rates(self, q: Any, v: Any) -> Array:
         """θ̇ = Xv of the spanning tree, (…, nv of the tree)."""
         return self._check_finite(quietly(FULL_RATES, self._model, q, v), q, v)
 
-    def rate_map(self, q: Any) -> np.ndarray:
+    def rate_map(self, q: Any) -> Array:
         """X, (…, nv of the tree, nv)."""
         return self._check_finite(quietly(RATE_MAP, self._model, q), q)
 
-    def full_accelerations(self, q: Any, v: Any, a: Any) -> np.ndarray:
+    def full_accelerations(self, q: Any, v: Any, a: Any) -> Array:
         """θ̈ = Xa + Ẋv of the spanning tree."""
         return self._check_finite(quietly(FULL_ACCELERATIONS, self._model, q, v, a), q, v, a)
 
-    def independent_rates(self, v: Any) -> np.ndarray:
+    def independent_rates(self, v: Any) -> Array:
         """S*θ̇: the independent ones of the tree's rates."""
         v = np.asarray(v)
         pairs = zip(self.groups, self.choices, strict=True)
         parts = [times(own.T, v[..., list(group.rates)]) for group, own in pairs]
         return np.concatenate([np.zeros((*v.shape[:-1], 0)), *parts], axis=-1)
 
-    def independent_forces(self, q: Any, tau: Any) -> np.ndarray:
+    def independent_forces(self, q: Any, tau: Any) -> Array:
         """X*T of joint forces of the spanning tree."""
         q, tau = np.asarray(q), np.asarray(tau)
         return self._check_finite(independent_forces(self._model, q, tau), q, tau)
 
-    def _check_finite(self, made: np.ndarray, *given: Any) -> np.ndarray:
+    def _check_finite(self, made: Array, *given: Any) -> Array:
         """Return `made`; `check` q if finite inputs gave NaN or inf."""
         if not is_traced(made, *given) and not np.isfinite(made).all() and all(np.isfinite(x).all() for x in given):
             self.check(np.asarray(given[0], dtype=float))
@@ -249,15 +250,15 @@ class Embedding(Value):
     def _model(self) -> Model:
         return self.closed._with(loops=(), embedding=self)
 
-    def integrated(self, q: Any, dv: Any) -> np.ndarray:
+    def integrated(self, q: Any, dv: Any) -> Array:
         """q ⊕ Xdv with its loops closed again, the independent rates' way being dv."""
         return self.closing(self.closed.tree.integrate(q, self.full_rates(q, dv)))
 
-    def closing_step(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    def closing_step(self, q: Any) -> tuple[Array, Array]:
         """Newton's step towards closed loops, (…, nv of the tree), and g*g (…); on floats and traced scalars."""
         return quietly(CLOSING_STEP, self._model, q)
 
-    def closing(self, q: Any) -> np.ndarray:
+    def closing(self, q: Any) -> Array:
         """The configurations (…, nq) with their loops closed along N, by Newton's method: S*(q′ ⊖ q) = 0."""
         best, tree = np.inf, self.closed.tree
         for _ in range(STEPS):
@@ -268,7 +269,7 @@ class Embedding(Value):
             best, q = size, tree.integrate(q, shift)
         return q
 
-    def random(self, rng: Any, shape: tuple[int, ...]) -> np.ndarray:
+    def random(self, rng: Any, shape: tuple[int, ...]) -> Array:
         """Closed configurations."""
         return _assemble_groups(self.closed, self.groups, self.closed.random(rng, shape))
 
@@ -295,7 +296,7 @@ def embed(model: Model, independent: Sequence[str] | None = None, q: Any = None,
     return model._with(loops=(), embedding=Embedding(model, groups, tuple(choices)))
 
 
-def _assemble_groups(model: Model, groups: tuple[Group, ...], q: np.ndarray) -> np.ndarray:
+def _assemble_groups(model: Model, groups: tuple[Group, ...], q: Array) -> Array:
     """The configurations (…, nq) near those given that close every loop, each group by itself."""
     links, result = tree_links(model.tree, q), np.array(q)
     for group in groups:
@@ -310,7 +311,7 @@ def _rates(model: Model, name: str) -> range:
     return range(joint.v_slice.start, joint.v_slice.stop)
 
 
-def _null_space(own: GroupLinks, rows: np.ndarray) -> np.ndarray:
+def _null_space(own: GroupLinks, rows: Array) -> Array:
     """Orthonormal rates that keep the group's loops closed; of a group without loops, all."""
     if not own.model.loops:
         return np.eye(len(own.group.rates))
@@ -318,7 +319,7 @@ def _null_space(own: GroupLinks, rows: np.ndarray) -> np.ndarray:
     return directions[closure_rank(rows) :].T
 
 
-def _choose_rates(own: GroupLinks, rows: np.ndarray, wanted: set[int]) -> np.ndarray:
+def _choose_rates(own: GroupLinks, rows: Array, wanted: set[int]) -> Array:
     """The rates of a group that are free to choose, as columns: what pivots leave over, those wanted among them."""
     rates = own.group.rates
     if not own.model.loops:
@@ -339,7 +340,7 @@ def _modes(own: GroupLinks) -> set[int]:
     return {i for body in own.model.bodies for i in range(body.mode_slice.start, body.mode_slice.stop)}
 
 
-def _following(rows: np.ndarray, others: list[int], joints: list[int], size: int) -> list[int]:
+def _following(rows: Array, others: list[int], joints: list[int], size: int) -> list[int]:
     """Rates that the rest determine, by pivots, at most as many as there are independent closures: joints as far as
     they are clearly determined, then whatever is, modes among them."""
     follow: list[int] = []
@@ -355,7 +356,7 @@ def _following(rows: np.ndarray, others: list[int], joints: list[int], size: int
     return follow
 
 
-def _completing(chosen: np.ndarray) -> np.ndarray:
+def _completing(chosen: Array) -> Array:
     """Orthonormal columns across those given; of columns of the identity, the others of it."""
     size, count = chosen.shape
     if np.array_equal(chosen, chosen.astype(bool)):

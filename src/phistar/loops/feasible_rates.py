@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.dynamics import frame_poses, jacobian
 from phistar.loops.closure import closures, loop_frames
 from phistar.model import Model
@@ -13,7 +14,7 @@ from phistar.model import Model
 EMPTY = 1e-9  # of the largest singular value: below it, a combination of closures asks for nothing
 
 
-def closure_jacobian(model: Model, q: Any) -> np.ndarray:
+def closure_jacobian(model: Model, q: Any) -> Array:
     """A = QJ + C with ġ = Aθ̇, rows in the order of `ps.loop_residual`.
 
     Parameters
@@ -46,7 +47,7 @@ def closure_jacobian(model: Model, q: Any) -> np.ndarray:
     return rows
 
 
-def closed_rates(model: Model, q: Any) -> np.ndarray:
+def closed_rates(model: Model, q: Any) -> Array:
     """Projector onto the joint rates that keep every loop closed.
 
     I − A⁺A, with A the closures' Jacobian; rates put through it become the nearest that do.

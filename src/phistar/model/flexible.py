@@ -14,6 +14,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array, BoolArray
 from phistar.errors import ModelError
 from phistar.spatial import Inertia, Pose, force_transform, skew, times
 from phistar.spatial.value import Value, checked_numbers, readonly
@@ -107,7 +108,7 @@ class FlexibleInertia(Value):
     def _keep(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, readonly(value))
 
-    def _checked_mass(self, m: int) -> np.ndarray:
+    def _checked_mass(self, m: int) -> Array:
         """The modal mass of the nodes; given, it must be theirs."""
         own = np.einsum("jki,jkl,jlh->ih", self._motions, self.masses, self._motions)
         if self.shared_mass is not None:
@@ -140,7 +141,7 @@ class FlexibleInertia(Value):
         return tuple((name, int(node)) for name, node in pairs)
 
     @cached_property
-    def _motions(self) -> np.ndarray:
+    def _motions(self) -> Array:
         """[Λ; Γ], (n, 6, m): the nodes' motions at η = 0."""
         return np.concatenate([self.rotations, self.modes], axis=1)
 
@@ -150,31 +151,31 @@ class FlexibleInertia(Value):
         return self.modes.shape[-1]
 
     @cached_property
-    def stiffness(self) -> np.ndarray:
+    def stiffness(self) -> Array:
         """K_f, (m, m)."""
         return self.modal_stiffness
 
     @cached_property
-    def frequencies(self) -> np.ndarray:
+    def frequencies(self) -> Array:
         """Natural frequencies with the frame held, rad/s, (m,)."""
         return self._natural[0]
 
     @cached_property
-    def damping_matrix(self) -> np.ndarray:
+    def damping_matrix(self) -> Array:
         """C_f, (m, m), with the ratios ζ: M S diag(2ζω) S⁻¹ for the natural modes S."""
         frequencies, shapes = self._natural
         inside = shapes * (2.0 * self.damping * frequencies) @ shapes.T
         return readonly(self.modal_mass @ inside @ self.modal_mass)
 
     @cached_property
-    def _natural(self) -> tuple[np.ndarray, np.ndarray]:
+    def _natural(self) -> tuple[Array, Array]:
         lower = np.linalg.cholesky(self.modal_mass)
         half = np.linalg.solve(lower, self.modal_stiffness)
         values, turned = np.linalg.eigh(np.linalg.solve(lower, half.T))
         return np.sqrt(values), np.linalg.solve(lower.T, turned)
 
     @cached_property
-    def is_point(self) -> np.ndarray:
+    def is_point(self) -> BoolArray:
         """(n,) of bool: the nodes that are mass points, whose rotations do not matter."""
         points = self.masses[:, 3, 3, None, None] * np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
         return np.asarray((self.masses == points).all(axis=(1, 2)))
@@ -187,7 +188,7 @@ class FlexibleInertia(Value):
         return ((), *((i,) for i in range(m)), *pairs)
 
     @cached_property
-    def places(self) -> np.ndarray:
+    def places(self) -> Array:
         """Φ with x = Φu for the monomials u, (n, 3, p)."""
         squares = [(0.5 if p[0] == p[1] else 1.0) * self.second_order[:, :, p[0], p[1]] for p in self._pairs]
         return np.stack([self.nodes, *np.moveaxis(self.modes, -1, 0), *squares], axis=-1)
@@ -197,7 +198,7 @@ class FlexibleInertia(Value):
         return [monomial for monomial in self.monomials if len(monomial) == 2]
 
     @cached_property
-    def point_moments(self) -> tuple[np.ndarray, np.ndarray]:
+    def point_moments(self) -> tuple[Array, Array]:
         """ΣmΦ (3, p) and ΣmΦ⊗Φ (3, p, 3, p) of the points of mass: the shape integrals."""
         mass = np.where(self.is_point, self.masses[:, 3, 3], 0.0)
         if self.shared_mass is not None:
@@ -213,7 +214,7 @@ class FlexibleInertia(Value):
         return len(self.monomials) > 1 + self.count
 
     @cached_property
-    def equivalent_points(self) -> np.ndarray:
+    def equivalent_points(self) -> Array:
         """R with R*R = ΣmΦ⊗Φ, (3, points, p): Φ of fewer points, each of unit mass, with the same shape integrals."""
         weight = np.diag(np.where(self.is_point, self.masses[:, 3, 3], 0.0))
         if self.shared_mass is not None:
@@ -250,7 +251,7 @@ class FlexibleInertia(Value):
         return tuple(_inertia(matrix) for matrix in self.masses)
 
     @cached_property
-    def unbent_mass(self) -> np.ndarray:
+    def unbent_mass(self) -> Array:
         """M at η = 0, (m + 6, m + 6), of [η̇; V]."""
         across = np.zeros((6, self.count))
         for place, inertia, motion in zip(self.nodes, self.masses, self._motions, strict=True):
@@ -261,7 +262,7 @@ class FlexibleInertia(Value):
             across = across + np.concatenate([turned.sum(axis=0), pulled.sum(axis=0)])
         return np.block([[self.modal_mass, across.T], [across, self.rigid.matrix]])
 
-    def elastic_force(self, eta: Any, rate: Any) -> np.ndarray:
+    def elastic_force(self, eta: Any, rate: Any) -> Array:
         """−(K_fη + C_fη̇), (…, m)."""
         return -(times(self.stiffness, np.asarray(eta)) + times(self.damping_matrix, np.asarray(rate)))
 
@@ -277,13 +278,13 @@ class FlexibleInertia(Value):
         return replace(self, masses=masses, modal_mass=None)
 
 
-def _without_roundoff(second: np.ndarray) -> np.ndarray:
+def _without_roundoff(second: Array) -> Array:
     """ΣmΦ⊗Φ with zeros where an entry is rounding beside the bound that Cauchy and Schwarz give it."""
     size = np.sqrt(np.einsum("apap->ap", second))
     return np.where(np.abs(second) > 1e-15 * size[:, :, None, None] * size, second, 0.0)
 
 
-def _echelon(matrix: np.ndarray) -> np.ndarray:
+def _echelon(matrix: Array) -> Array:
     """R in row echelon form with R*R = X*X, as many rows as X has independent columns: X = QR, column by column."""
     rows, largest = np.zeros((len(matrix), 0)), np.linalg.norm(matrix, axis=0).max(initial=0.0)
     for column in matrix.T:
@@ -295,7 +296,7 @@ def _echelon(matrix: np.ndarray) -> np.ndarray:
     return np.where(np.abs(found) > ROUNDOFF * largest, found, 0.0)
 
 
-def _inertia(matrix: np.ndarray) -> Inertia:
+def _inertia(matrix: Array) -> Inertia:
     """Inertia from M = [[J, m p̃], [−m p̃, m]]."""
     mass = matrix[3, 3]
     moment = np.array([matrix[2, 4], matrix[0, 5], matrix[1, 3]])
@@ -304,7 +305,7 @@ def _inertia(matrix: np.ndarray) -> Inertia:
     return Inertia.unchecked(mass, com, 0.5 * (tensor + tensor.T))
 
 
-def _node_inertias(masses: Any, n: int) -> np.ndarray:
+def _node_inertias(masses: Any, n: int) -> Array:
     """(n, 6, 6) from masses (n,), from Inertias, or as they are."""
     if isinstance(masses, np.ndarray) and masses.shape == (n, 6, 6):
         return checked_numbers(masses, (n, 6, 6), OWN, "inertias of its nodes")
@@ -321,7 +322,7 @@ def _node_inertias(masses: Any, n: int) -> np.ndarray:
     return numbers[:, None, None] * np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
 
 
-def _consistent_mass(value: Any, n: int) -> np.ndarray:
+def _consistent_mass(value: Any, n: int) -> Array:
     """A consistent mass matrix (n, n): symmetric, and of no negative energy; nodes may have none."""
     matrix = checked_numbers(np.asarray(value, dtype=float), (n, n), OWN, "mass matrix of its nodes")
     lowest, highest = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[[0, -1]]
@@ -333,7 +334,7 @@ def _consistent_mass(value: Any, n: int) -> np.ndarray:
     return 0.5 * (matrix + matrix.T)
 
 
-def smallest_scaled(matrix: np.ndarray) -> float:
+def smallest_scaled(matrix: Array) -> float:
     """The smallest eigenvalue of a symmetric matrix scaled to a diagonal of ones, which no units change; of one that
     has an entry on its diagonal that is not positive, 0."""
     diagonal = np.diag(matrix)
@@ -343,7 +344,7 @@ def smallest_scaled(matrix: np.ndarray) -> float:
     return float(np.linalg.eigvalsh(matrix / root / root[:, None])[0])
 
 
-def _refuse_absurd(frequencies: np.ndarray) -> None:
+def _refuse_absurd(frequencies: Array) -> None:
     slow, fast = frequencies.min() / (2.0 * np.pi), frequencies.max() / (2.0 * np.pi)
     if slow < SLOWEST or fast > FASTEST:
         raise ModelError(
@@ -352,14 +353,14 @@ def _refuse_absurd(frequencies: np.ndarray) -> None:
         )
 
 
-def _real(value: Any, what: str) -> np.ndarray:
+def _real(value: Any, what: str) -> Array:
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise ModelError(f"{OWN} needs {what} that are numbers; it was given {value!r:.100}.") from None
 
 
-def _positive(value: Any, m: int, what: str, advice: str) -> np.ndarray:
+def _positive(value: Any, m: int, what: str, advice: str) -> Array:
     array = np.asarray(value, dtype=float)
     matrix = checked_numbers(np.diag(array) if array.ndim == 1 else array, (m, m), OWN, what)
     if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():

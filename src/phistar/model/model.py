@@ -24,6 +24,7 @@ from phistar.spatial.value import Value, checked_numbers, digest, readonly
 from phistar.spatial.vectors import real_numbers, symbols
 
 if TYPE_CHECKING:
+    from phistar.loops.embedding import Embedding
     from phistar.model.rerooted import Rerooted
 
 WORLD_FRAME = Frame(WORLD, -1, IDENTITY, "link")
@@ -68,7 +69,7 @@ class Model(Value):
     warnings: tuple[str, ...] = ()
     base_inertia: Inertia = MASSLESS
     base_geometry: tuple[Geometry, ...] = ()
-    embedding: Any = None
+    embedding: "Embedding | None" = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", readonly(checked_numbers(self.gravity, (3,), "A model", "gravity")))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.code.c import CFunction, identifier
 from phistar.backends.kernels import number
 from phistar.capture import controller as decisions
@@ -82,7 +83,7 @@ def export_capture(
     return (*paths, *rules)
 
 
-def plan_row(plan: Plan | None, center: np.ndarray, doubt: np.ndarray, pace: Settings) -> np.ndarray:
+def plan_row(plan: Plan | None, center: np.ndarray, doubt: np.ndarray, pace: Settings) -> Array:
     """Arguments of `NAME_hand_in` of an exported capture, as numbers in the order of `NAME_plan`.
 
     Without a plan it says what is to be known still: the mass centre that is followed from now on, and the pace.

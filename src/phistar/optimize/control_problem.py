@@ -128,7 +128,7 @@ class Problem:
             made.__dict__[name] = getattr(self, name)
         return made
 
-    def guess(self, q: Any = None, v: Any = None, u: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def guess(self, q: Any = None, v: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
         """Knots to start from: what is given, else the robot where it starts, held against gravity."""
         N, model = self.steps, self.model
         q = np.broadcast_to(self.q0 if q is None else model.checked_q(q, "q"), (N + 1, model.nq)).copy()
@@ -146,7 +146,7 @@ class Problem:
                 raise ShapeError(f"The guess of {name} is not finite at {len(bad)} knots, the first is {bad[0]}.")
         return q, v, np.broadcast_to(forces, (N, self.controls)).copy()
 
-    def _holding(self, q: np.ndarray) -> np.ndarray:
+    def _holding(self, q: Array) -> Array:
         """Controls (N, nu) that hold the robot still at q (N, nq), or nearly where it lacks motors."""
         if self.plant is not None:
             return np.stack([holding_command(self.plant, each) for each in q])
@@ -157,7 +157,7 @@ class Problem:
         falling, moved = (x[0] for x in (forward_dynamics(model, q[:1], still, still), self._mobility(q[:1])))
         return np.broadcast_to(np.linalg.lstsq(moved[:, places], -falling, rcond=1e-9)[0], (len(q), self.controls))
 
-    def _mobility(self, q: np.ndarray) -> np.ndarray:
+    def _mobility(self, q: Array) -> Array:
         still = np.zeros((len(q), self.model.nv))
         return forward_dynamics_derivatives(self.model, q, still, still).dtau
 
@@ -277,7 +277,7 @@ def problem(
     return Problem(robot, *start, _lengths(dt, steps), *lists, *held, matrix, tuple(names), low, high, passive, plant)
 
 
-def _start(model: Model, plant: Plant | None, q0: Any, v0: Any) -> tuple[np.ndarray, np.ndarray]:
+def _start(model: Model, plant: Plant | None, q0: Any, v0: Any) -> tuple[Array, Array]:
     """The state from which a problem starts, checked."""
     if plant is not None:
         q0, v0 = (known if given is None else given for given, known in zip((q0, v0), plant.state()[:2], strict=True))
@@ -289,7 +289,7 @@ def _start(model: Model, plant: Plant | None, q0: Any, v0: Any) -> tuple[np.ndar
     return start
 
 
-def _commands(plant: Plant, actuated: Any) -> tuple[np.ndarray, list[str]]:
+def _commands(plant: Plant, actuated: Any) -> tuple[Array, list[str]]:
     """The joint forces of a plant's commands, and their actuators' names."""
     if actuated is not None:
         raise PhistarError("The controls of a plant are the commands of its actuators; plant.actuate(…) says which.")
@@ -311,7 +311,7 @@ def _fit_constraints(given: Any, model: Model, controls: Sequence[str]) -> tuple
     return tuple(each.fit_bounds(model, len(controls)) for each in _as_tuple(given, Constraint))
 
 
-def _lengths(dt: Any, steps: int | None) -> np.ndarray:
+def _lengths(dt: Any, steps: int | None) -> Array:
     h = np.asarray(dt, dtype=float)
     if h.ndim == 0 and steps is not None:
         h = np.full(int(steps), float(h))
@@ -322,7 +322,7 @@ def _lengths(dt: Any, steps: int | None) -> np.ndarray:
     return h
 
 
-def _actuation(model: Model, actuated: Sequence[str] | None) -> tuple[np.ndarray, list[str]]:
+def _actuation(model: Model, actuated: Sequence[str] | None) -> tuple[Array, list[str]]:
     """The joint forces (nv,) that each control makes, and the joints' names, one for each control."""
     chosen = [joint for joint in model.joints if joint.nv < 6] if actuated is None else None
     if chosen is None:
@@ -333,7 +333,7 @@ def _actuation(model: Model, actuated: Sequence[str] | None) -> tuple[np.ndarray
     return np.eye(model.nv)[:, places], [joint.name for joint in chosen for _ in range(joint.nv)]
 
 
-def _bounds(model: Model, matrix: np.ndarray, names: list[str], limits: Any) -> tuple[np.ndarray, np.ndarray]:
+def _bounds(model: Model, matrix: Array, names: list[str], limits: Any) -> tuple[Array, Array]:
     count = len(names)
     if limits is None:
         return np.full(count, -np.inf), np.full(count, np.inf)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from phistar.array_types import Array
 from phistar.errors import ModelError
 
 if TYPE_CHECKING:
     from phistar.plant.plant import Plant
 
 
-def contact_torques(plant: Plant, run: Any) -> np.ndarray:
+def contact_torques(plant: Plant, run: Any) -> Array:
     """Joint forces that the contacts of a motion of this plant exert: `run.contact_torques`.
 
     Parameters

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.constraints import columns as c
 from phistar.dynamics import forward_dynamics
 from phistar.errors import PhistarError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from phistar.plant.session import PlantState
 
 
-def acceleration(plant: Plant, state: PlantState, command: Any = None, force: Any = None) -> np.ndarray:
+def acceleration(plant: Plant, state: PlantState, command: Any = None, force: Any = None) -> Array:
     """Accelerations of the plant's rates at an instant, as far as they are functions of it.
 
     ℳv̇ = T + τ_passive + τ_tendons + τ_fields − 𝒞 − 𝒢 (RJK91 eq. 17): actuators, springs and dampers of joints and
@@ -57,7 +58,7 @@ def acceleration(plant: Plant, state: PlantState, command: Any = None, force: An
     return forward_dynamics(model, state.q, state.v, total)
 
 
-def _servo_forces(plant: Plant, v: np.ndarray) -> np.ndarray:
+def _servo_forces(plant: Plant, v: np.ndarray) -> Array:
     """(nv,): J*f of every servo and of the springs and dampers of tendons, f = K(r − x) + B(r' − ẋ) within bounds."""
     table, total = plant.session.engine.tables, np.zeros(len(v))
     for number, row in enumerate(plant.system.rows):

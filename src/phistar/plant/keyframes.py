@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
+from phistar.array_types import Array
 from phistar.short_repr import short_repr
 
 
@@ -16,6 +15,6 @@ class Keyframe(NamedTuple):
     q (nq,) and v (nv,) of `plant.model`, command (nu,) of its actuators.
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    command: np.ndarray
+    q: Array
+    v: Array
+    command: Array

@@ -6,10 +6,11 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.contact.surface import Surface
 from phistar.errors import ModelError, PhistarError, ShapeError
 from phistar.geometry.shape_records import Material, record_of
@@ -41,6 +42,9 @@ from phistar.plant.tendon_rows import tendon_rows
 from phistar.plant.tendons import Tendon
 from phistar.spatial import Pose
 from phistar.spatial.pose import IDENTITY
+
+if TYPE_CHECKING:
+    from phistar.sim.trajectory import Trajectory
 
 
 @final
@@ -89,7 +93,7 @@ class Plant:
         self.source = ""
         self.without: tuple[str, ...] = ()  # physics of that file that was left out
         self.warnings: tuple[str, ...] = ()  # what a file has and the plant leaves out
-        self.start: np.ndarray | None = None
+        self.start: Array | None = None
 
     # Building
 
@@ -108,14 +112,12 @@ class Plant:
         ----------
         shape : Shape
             A sphere, capsule, box or plane.
-        body : str
-            The body, or frame of one, that carries it.
+        body, name : str
+            The body, or frame of one, that carries it; what it is called.
         at : Pose
             Where it is on that body.
         material : Material
             Friction, restitution and margin.
-        name : str
-            What it is called.
         """
         record_of(convex(shape))
         self.shapes.append((body, shape, at, material, name))
@@ -263,7 +265,7 @@ class Plant:
     # State and step
 
     @cached_property
-    def _start(self) -> tuple[np.ndarray, np.ndarray]:
+    def _start(self) -> tuple[Array, Array]:
         return starting_state(self)
 
     def state(self, q: Any = None, v: Any = None) -> PlantState:
@@ -312,8 +314,7 @@ class Plant:
 
         Parameters
         ----------
-        state : PlantState
-            Where it starts: `plant.state()`, or what a step returned.
+        state : PlantState, as `plant.state()` or a step returned it
         command : (nu,), optional
             One entry per actuator, three of an impedance: forces, coordinates or rates, as it says; None is zero.
         h : float
@@ -389,7 +390,7 @@ class Plant:
 
         return json_schema()
 
-    def simulate(self, duration: float, **options: Any) -> Any:
+    def simulate(self, duration: float, **options: Any) -> Trajectory:
         """See `ps.simulate`."""
         from phistar.sim.plant_runs import simulate_plant
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.constraints import columns as c
 from phistar.errors import PhistarError, ShapeError
 from phistar.model import Free, Model
@@ -24,8 +25,8 @@ from phistar.short_repr import short_repr
 class PlantState(NamedTuple):
     """q (nq,), v (nv,), and what contacts and rows remember, which belongs to the plant."""
 
-    q: np.ndarray
-    v: np.ndarray
+    q: Array
+    v: Array
     memory: tuple[np.ndarray, ...] = ()
 
 
@@ -50,7 +51,7 @@ class Session:
         self.is_pushed = bool(fields) or bool(self.drag.any())  # from outside, by what Python evaluates
         self.model, self.commands = system.model, Commands(actuators, system.model, name)
         self._last: PlantState | None = None
-        self._driven: np.ndarray | None = None  # forces without fields, which follow the state
+        self._driven: Array | None = None  # forces without fields, which follow the state
         self._time, self.told_one_by_one = 0.0, False
         self.late = max((actuator.delay for actuator in actuators), default=0.0)
 
@@ -158,7 +159,7 @@ class Session:
         if failed >= STUCK:
             raise Stuck(f"The shapes of the plant '{self.name}' cannot be kept apart, however short the step.")
 
-    def _line(self) -> np.ndarray:
+    def _line(self) -> Array:
         """Commands still in transit and the last one, the oldest first; none before the first."""
         batch = self.engine.batch
         ring = self.engine.tables["line"].reshape(int(batch[LINE_ROOM]), -1)
@@ -192,7 +193,7 @@ class Session:
         told = self.commands.of(command)
         self.push(told, None if force is None else self.model.checked(force, self.model.nv, "force"), h, time)
 
-    def push(self, command: np.ndarray, force: np.ndarray | None, h: float, time: float) -> None:
+    def push(self, command: Array, force: Array | None, h: float, time: float) -> None:
         """`drive` by a command (nu,) and outer forces (nv,) that are known to be such."""
         engine, table = self.engine, self.engine.tables
         table["outer"][:] = 0.0
@@ -220,7 +221,7 @@ class Session:
             bodies = BodyMotions(model, self._time if time is None else time, q, v, h)
             engine.force[: model.nv] += generalized_forces(self.fields, bodies)
 
-    def forces(self, step: float, tau: np.ndarray) -> None:
+    def forces(self, step: float, tau: Array) -> None:
         """Write the actuators' forces in the last step, (nv,), to `tau`; `step` is the length of its last part."""
         tau[:] = 0.0
         if self._driven is not None:
@@ -236,7 +237,7 @@ class Session:
                 row += 1
 
 
-def _free_damping(model: Model) -> np.ndarray:
+def _free_damping(model: Model) -> Array:
     """(nv,): damping of the joints of floating bodies and bases, which acts from outside; 0 at other rates."""
     made = np.zeros(model.nv)
     for joint, parent in zip(model.joints, model.parents, strict=True):

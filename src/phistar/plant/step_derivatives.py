@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.constraints import columns as c
 from phistar.errors import PhistarError
 from phistar.plant.batch_loop import MODE, PART_ONLY
@@ -31,8 +32,8 @@ class StepDerivatives(NamedTuple):
     ∂x⁺/∂u, in tangent coordinates, q ⊕ δq (`model.integrate`)."""
 
     after: PlantState
-    state: np.ndarray
-    command: np.ndarray
+    state: Array
+    command: Array
 
 
 def step_derivatives(plant: Plant, state: PlantState, command: Any = None, h: float = 0.002) -> StepDerivatives:
@@ -114,7 +115,7 @@ def _solve_step(session: Session, state: PlantState, h: float, forces: bool) -> 
     return tangents
 
 
-def _outer_slopes(session: Session, state: PlantState, h: float) -> np.ndarray:
+def _outer_slopes(session: Session, state: PlantState, h: float) -> Array:
     """∂T/∂(δq, v) (nv, 2nv) of fields and the drag of free bodies: drag's own, fields' by central differences."""
     model, nv = session.model, session.model.nv
     made = np.zeros((nv, 2 * nv))

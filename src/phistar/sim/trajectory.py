@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from phistar.array_types import Array
+from phistar.array_types import Array, IntArray
 from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
 from phistar.model.names import unknown
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from xarray import Dataset
+
     from phistar.io.packages import FolderList
 
 
@@ -58,13 +61,13 @@ class Contacts:
     """
 
     pairs: tuple[str, ...]
-    normal: np.ndarray
-    pair: np.ndarray
-    point: np.ndarray
-    force: np.ndarray
-    moment: np.ndarray = None  # type: ignore[assignment]  # zeros, made below
-    bodies: np.ndarray | None = None
-    nodes: np.ndarray | None = None
+    normal: Array
+    pair: IntArray
+    point: Array
+    force: Array
+    moment: Array = None  # type: ignore[assignment]  # zeros, made below
+    bodies: IntArray | None = None
+    nodes: IntArray | None = None
 
     def __post_init__(self) -> None:
         if self.moment is None:
@@ -87,8 +90,8 @@ class Part:
     """A part of a whole: its own model, and where its q and v stand in the whole's."""
 
     model: Model
-    places: np.ndarray
-    rates: np.ndarray
+    places: IntArray
+    rates: IntArray
 
 
 @final
@@ -315,13 +318,13 @@ class Trajectory:
 
         return load(Path(path), packages)
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> Dataset:
         """An `xarray.Dataset`: the arrays over `time`, joints named by coordinate and rate."""
         from phistar.sim.trajectory_views import to_xarray
 
         return to_xarray(self)
 
-    def plot(self, *names: str) -> Any:
+    def plot(self, *names: str) -> Figure:
         """A Matplotlib figure of q, v and tau over time, or of the arrays named (`"energy"`, `"contact_force"`, …)."""
         from phistar.sim.trajectory_views import plot
 

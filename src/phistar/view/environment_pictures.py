@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import ImageArray
 from phistar.errors import PhistarError
 from phistar.model import Model
 from phistar.view.offscreen import render
@@ -26,7 +27,7 @@ class Pictures:
         self.mode, self.size = mode, size
         self.camera: Camera | None = None
 
-    def of(self, model: Model, q: np.ndarray) -> np.ndarray | None:
+    def of(self, model: Model, q: np.ndarray) -> ImageArray | None:
         """(height, width, 3), or None without a mode, as Gymnasium has it."""
         if self.mode is None:
             return None

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import ImageArray
 from phistar.errors import FileError, ShapeError
 from phistar.model import Model
 from phistar.sim.trajectory import Trajectory
@@ -19,7 +20,7 @@ from phistar.view.report_picture import Camera, camera_around, image, solids
 PAPER = (255, 255, 255)
 SAMPLED = 24  # states of a motion that a camera is placed by
 MOST_FRAMES = 20_000
-Frames = Iterator[np.ndarray]
+Frames = Iterator[ImageArray]
 
 
 def render(
@@ -29,7 +30,7 @@ def render(
     camera: Camera | None = None,
     background: Sequence[int] = PAPER,
     shadows: bool = True,
-) -> np.ndarray:
+) -> ImageArray:
     """Draw a model at a configuration, without a browser, a window or a graphics card.
 
     Parameters
@@ -144,7 +145,7 @@ def frames(
         yield render(model, motion.q[k], size, camera, background, shadows)
 
 
-def _flat(pixels: np.ndarray, background: Sequence[int]) -> np.ndarray:
+def _flat(pixels: np.ndarray, background: Sequence[int]) -> ImageArray:
     """RGB of RGBA on a background."""
     alpha = pixels[..., 3:].astype(float) / 255.0
     mixed = pixels[..., :3] * alpha + np.asarray(background, dtype=float) * (1.0 - alpha)

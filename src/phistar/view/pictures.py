@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,13 +12,16 @@ from phistar.expression import Expression
 from phistar.model import Model
 from phistar.operators.spaces import Space
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 BLUE, RED, EMPTY = "#2166ac", "#b2182b", "#f4f5f7"
 SMALL = 1e-9  # of the largest entry: rounding, drawn as nothing
 MOSTLY = 0.7  # of the blocks
 DECADES = 4.0  # of size, from faint to full
 
 
-def operator_picture(operators: Sequence[Expression], q: Any = None, columns: int = 4) -> Any:
+def operator_picture(operators: Sequence[Expression], q: Any = None, columns: int = 4) -> Figure:
     """Draw the matrices of operators of one robot side by side, as a matplotlib figure; save it with `.savefig(path)`.
 
     Links and joints are numbered from the tip, as in the papers, so that φ is lower triangular. Positive entries are

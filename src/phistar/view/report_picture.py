@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.model.geometry import Plane
 from phistar.model.model import Model
 from phistar.view.bent_surfaces import exaggerate_modes, surfaces
@@ -59,7 +60,7 @@ class Camera:
     up: Any = (0.0, 0.0, 1.0)
 
     @property
-    def axes(self) -> np.ndarray:
+    def axes(self) -> Array:
         """Rows: right, up, towards the eye."""
         out = np.asarray(self.direction, dtype=float) / np.linalg.norm(self.direction)
         right = np.cross(self.up, out)

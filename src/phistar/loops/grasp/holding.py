@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.traces.solve import solve_above
 from phistar.backends.traces.trace import is_traced
 from phistar.dynamics import forward_dynamics, forward_kinematics
@@ -41,7 +42,7 @@ LOCKED = 1e-11  # of the mean compliance of an object: less is none
     },
     matrix=True,
 )
-def free_frames(model: Model, q: Any, v: Any, tau: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
+def free_frames(model: Model, q: Any, v: Any, tau: Any, frames: tuple[str, ...]) -> dict[str, Array]:
     """Jℳ⁻¹(T − 𝒞 − 𝒢) + J̇θ̇ and Jθ̇ (…, 6f), Jℳ⁻¹J* (…, 6f, 6f) of frames that nothing holds (RJK91 eqs. 24-26)."""
     return free_frames.evaluate_all(model, q, {"v": v, "T": tau}, frames)
 
@@ -50,28 +51,28 @@ class Hold(NamedTuple):
     """A contact of m rows: on_object Z (…, m, 6), bias c (…, m), compliance R (…, m, m), Q at the tip (…, m, 6), at the
     object's contact frame (…, m, 6)."""
 
-    on_object: np.ndarray
-    bias: np.ndarray
-    compliance: np.ndarray
-    tip: np.ndarray
-    seat: np.ndarray
+    on_object: Array
+    bias: Array
+    compliance: Array
+    tip: Array
+    seat: Array
 
 
 class Estimate(NamedTuple):
     """The object's acceleration (…, 6) and compliance Ω (…, 6, 6) at its frame, world axes."""
 
-    acceleration: np.ndarray
-    compliance: np.ndarray
+    acceleration: Array
+    compliance: Array
 
 
 class Taken(NamedTuple):
     """Update by one contact: gain K = ΩZ*S⁻¹ (…, 6, m), S⁻¹ (…, m, m), S⁻¹γ (…, m), rank and condition of S (…)."""
 
-    gain: np.ndarray
-    inverse: np.ndarray
-    pushed: np.ndarray
-    rank: np.ndarray
-    condition: np.ndarray
+    gain: Array
+    inverse: Array
+    pushed: Array
+    rank: Array
+    condition: Array
 
 
 @short_repr
@@ -80,12 +81,12 @@ class GraspMotion(NamedTuple):
     on it at each contact (…, l, 6), world axes at its frame there; rank (…) of all contacts, condition
     ‖S‖‖S⁺‖ of the worst."""
 
-    acceleration: np.ndarray
-    object: np.ndarray
-    compliance: np.ndarray
-    forces: np.ndarray
-    rank: np.ndarray
-    condition: np.ndarray
+    acceleration: Array
+    object: Array
+    compliance: Array
+    forces: Array
+    rank: Array
+    condition: Array
 
 
 @final
@@ -190,19 +191,19 @@ class Grasp:
         """Equations of all contacts."""
         return sum(loop.rows for loop in self.loops)
 
-    def offsets(self, q: Any) -> np.ndarray:
+    def offsets(self, q: Any) -> Array:
         """(…, l, 3): from the object's frame to its contact frames, world axes."""
         tree, names = self.model.tree, [self.ends(name)[0] for name in self.contacts or ()]
         origin = forward_kinematics(tree, q, self.object)[..., :3, 3]
         seats = [forward_kinematics(tree, q, name)[..., :3, 3] - origin for name in names]
         return np.stack(seats, axis=-2)
 
-    def object_estimate(self, q: Any, v: Any, tau: Any) -> tuple[Estimate, np.ndarray]:
+    def object_estimate(self, q: Any, v: Any, tau: Any) -> tuple[Estimate, Array]:
         """The object before anything holds it, and its motion (…, 6)."""
         free = free_frames(self.model.tree, q, v, tau, (self.object,))
         return Estimate(free["acceleration"], free["compliance"]), free["motion"]
 
-    def hold(self, contact: str, q: Any, v: Any, tau: Any, motion: np.ndarray) -> Hold:
+    def hold(self, contact: str, q: Any, v: Any, tau: Any, motion: Array) -> Hold:
         """Rows, bias and compliance of a contact, the object moving with `motion` (…, 6)."""
         if self.shared:
             raise ModelError(
@@ -284,7 +285,7 @@ def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
     return made if is_traced(made.acceleration) else made._replace(rank=np.nan_to_num(made.rank).astype(int))
 
 
-def _motion(grasp: Grasp, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> GraspMotion:
+def _motion(grasp: Grasp, q: Array, v: Array, tau: Array) -> GraspMotion:
     if grasp.shared:
         return _shared_dynamics(grasp, q, v, tau)
     estimate, motion = grasp.object_estimate(q, v, tau)
@@ -311,13 +312,13 @@ def _motion(grasp: Grasp, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Gras
     return GraspMotion(acceleration, estimate.acceleration, estimate.compliance, on_object, rank, condition)
 
 
-def _shared_dynamics(grasp: Grasp, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> GraspMotion:
+def _shared_dynamics(grasp: Grasp, q: Array, v: Array, tau: Array) -> GraspMotion:
     from phistar.loops.grasp.shared_base import shared_dynamics  # made of what is above
 
     return shared_dynamics(grasp, q, v, tau)
 
 
-def effective_inertia(grasp: Grasp, q: Any) -> np.ndarray:
+def effective_inertia(grasp: Grasp, q: Any) -> Array:
     """Inertia of the object while the arms hold it, at its frame in world axes: M_object + Σ Z*R⁻¹Z (RJK91 §6).
 
     Parameters
@@ -346,7 +347,7 @@ def effective_inertia(grasp: Grasp, q: Any) -> np.ndarray:
     return call_compiled(grasp, INERTIA, q)[0]
 
 
-def _inertia(grasp: Grasp, q: np.ndarray) -> tuple[np.ndarray]:
+def _inertia(grasp: Grasp, q: Array) -> tuple[Array]:
     still = np.zeros(grasp.model.nv)
     if grasp.shared:
         compliance = _shared_dynamics(grasp, q, still, still).compliance
@@ -363,7 +364,7 @@ MOTION = CompiledFunction("grasp dynamics", ("q", "v", "tau"), GraspMotion._fiel
 INERTIA = CompiledFunction("inertia of a held object", ("q",), ("inertia",), _inertia)
 
 
-def shift_motion(reach: np.ndarray) -> np.ndarray:
+def shift_motion(reach: Array) -> Array:
     """[[1, 0], [−r̃, 1]], (…, 6, 6): the motion of a body at r from where it is given; its transpose brings forces."""
     one = np.broadcast_to(np.eye(3), (*reach.shape[:-1], 3, 3))
     upper = np.concatenate([one, np.zeros(one.shape)], axis=-1)

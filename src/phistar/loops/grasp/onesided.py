@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.dynamics import Forces, with_load
 from phistar.errors import ModelError, PhistarError
 from phistar.loops.closure import loop_slices
@@ -38,18 +39,18 @@ class OneSidedMotion(NamedTuple):
     """θ̈ (…, nv); forces {loop: (…, 6)} on its frame_a, world axes; normal acceleration of each one-sided contact
     (…, k), 0 where it stays closed, and its normal force (…, k), 0 where it opens."""
 
-    acceleration: np.ndarray
-    forces: dict[str, np.ndarray]
-    opening: np.ndarray
-    pressing: np.ndarray
+    acceleration: Array
+    forces: dict[str, Array]
+    opening: Array
+    pressing: Array
 
 
 class _Contact(NamedTuple):
     """Rows of one contact, its normal in them (r,), tangents (k, r) and μ."""
 
     rows: slice
-    normal: np.ndarray
-    tangents: np.ndarray
+    normal: Array
+    tangents: Array
     friction: float
 
 
@@ -129,9 +130,7 @@ def _contact(model: Model, name: str) -> _Contact:
     )
 
 
-def _forces(
-    model: Model, matrix: np.ndarray, free: np.ndarray, rate: np.ndarray, contacts: list[_Contact]
-) -> np.ndarray:
+def _forces(model: Model, matrix: Array, free: Array, rate: Array, contacts: list[_Contact]) -> Array:
     """The forces along all rows, (m,), of one state."""
     own = np.concatenate([np.zeros(0, int), *(np.arange(len(free))[x.rows] for x in contacts)])
     rest = np.setdiff1d(np.arange(len(free)), own)
@@ -145,9 +144,7 @@ def _forces(
     return result
 
 
-def _pushing(
-    model: Model, square: np.ndarray, free: np.ndarray, rate: np.ndarray, contacts: list[_Contact]
-) -> np.ndarray:
+def _pushing(model: Model, square: Array, free: Array, rate: Array, contacts: list[_Contact]) -> Array:
     """P γ, with the shift s found by iteration."""
     if not contacts:
         return np.zeros(0)
@@ -179,7 +176,7 @@ def _pushing(
     )
 
 
-def _least_change(model: Model, effect: np.ndarray, free: np.ndarray, scale: float) -> np.ndarray:
+def _least_change(model: Model, effect: Array, free: Array, scale: float) -> Array:
     """γ ≥ 0 of the least z with G z + h ≥ 0, z = G*γ: Gauss's principle, in coordinates in which its metric is 1.
 
     Lawson and Hanson's least distance programming: a least-squares problem with γ ≥ 0.
@@ -199,7 +196,7 @@ def _least_change(model: Model, effect: np.ndarray, free: np.ndarray, scale: flo
     return scale * weights / distance
 
 
-def _slipping(contact: _Contact, rate: np.ndarray) -> np.ndarray:
+def _slipping(contact: _Contact, rate: Array) -> Array:
     """The directions of friction, (k, r): any while the contact sticks, against the slip while it slips."""
     if not len(contact.tangents):
         return contact.tangents

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from phistar.array_types import Array, IntArray
 from phistar.dynamics import Forces, inverse_dynamics, joint_friction
 from phistar.errors import ModelError, PhistarError, ShapeError
 from phistar.loops.primary.primary_closures import State, closed_state, find, found_series
@@ -30,7 +31,7 @@ CLOSED = 1e-8  # how well a U that is given must close the loops, in m and rad
 
 
 @states(lambda s: s.mass @ s.qdd)
-def inertia_forces(model: Model, q: Any, a: Any) -> np.ndarray:
+def inertia_forces(model: Model, q: Any, a: Any) -> Array:
     """ℳθ̈, (…, nv): inverse dynamics at rest and without gravity (RJK91 eq. 3), the tree's."""
     return inertia_forces.evaluate(model, q, {"qdd": a})
 
@@ -39,11 +40,11 @@ def inertia_forces(model: Model, q: Any, a: Any) -> np.ndarray:
 class JointMotion(NamedTuple):
     """q (…, nq), v and a (…, nv) of the tree's joints, E (…, m + r, n) and the cut joints' rates (…, r)."""
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    influence: np.ndarray
-    cut_rates: np.ndarray
+    q: Array
+    v: Array
+    a: Array
+    influence: Array
+    cut_rates: Array
 
 
 @short_repr
@@ -75,7 +76,7 @@ class PrimaryJoints:
 
     model: Model
     joints: Sequence[str]
-    position: Callable[[np.ndarray], Any] | None = None
+    position: Callable[[Array], Any] | None = None
     guess: Any = None
 
     def __post_init__(self) -> None:
@@ -97,19 +98,19 @@ class PrimaryJoints:
     # Indices
 
     @cached_property
-    def coordinates(self) -> np.ndarray:
+    def coordinates(self) -> IntArray:
         """Indices of Q in q."""
         every = np.arange(self.model.nq)
         return np.concatenate([every[self.model.joint(name).q_slice] for name in self.joints])
 
     @cached_property
-    def rates(self) -> np.ndarray:
+    def rates(self) -> IntArray:
         """Indices of Q̇ in v."""
         every = np.arange(self.model.nv)
         return np.concatenate([every[self.model.joint(name).v_slice] for name in self.joints])
 
     @cached_property
-    def secondary(self) -> np.ndarray:
+    def secondary(self) -> IntArray:
         """The other entries of v."""
         return np.setdiff1d(np.arange(self.model.nv), self.rates)
 
@@ -120,7 +121,7 @@ class PrimaryJoints:
 
     # Kinematics (WD89 eqs. 4-7)
 
-    def configuration(self, Q: Any, guess: Any = None) -> np.ndarray:
+    def configuration(self, Q: Any, guess: Any = None) -> Array:
         """q = U(Q), (…, nq) (WD89 eq. 4)."""
         Q = self._check_array(Q, len(self.coordinates), "Q")
         if self.position is None:
@@ -132,23 +133,23 @@ class PrimaryJoints:
             raise ModelError(f"The U(Q) given for {self.model.name} leaves its loops open by {worst:.3g}; check it.")
         return q
 
-    def _position_derivatives(self, *path: np.ndarray) -> list[np.ndarray]:
+    def _position_derivatives(self, *path: Array) -> list[Array]:
         assert self.position is not None
         made = time_derivatives(self.position, *path)
         if made[0].shape[-1:] != (self.model.nq,):
             raise ShapeError(f"U(Q) gives shape {made[0].shape}; {self.model.name} needs (…, {self.model.nq}).")
         return made
 
-    def influence(self, q: Any) -> np.ndarray:
+    def influence(self, q: Any) -> Array:
         """E, (…, m + r, n): rates of the tree's joints and, after them, of the cut joints, for rates Q̇ (WD89 eq. 7)."""
         q = self.model.checked_q(q)
         return self._influence(q, closed_state(self.model, q))
 
-    def _influence(self, q: np.ndarray, state: State) -> np.ndarray:
+    def _influence(self, q: Array, state: State) -> Array:
         own = self._tree_influence(q, state)
         return np.concatenate([own, np.matmul(cut_influence(self.model, state.poses, state.jacobians), own)], axis=-2)
 
-    def _tree_influence(self, q: np.ndarray, state: State) -> np.ndarray:
+    def _tree_influence(self, q: Array, state: State) -> Array:
         if self.position is not None:
             steps = np.eye(len(self.rates))
             return np.swapaxes(self._position_derivatives(q[..., None, self.coordinates], steps)[1], -1, -2)
@@ -157,7 +158,7 @@ class PrimaryJoints:
         result[..., self.secondary, :] = -self._solve(state, state.jacobian[..., self.rates])
         return result
 
-    def _solve(self, state: State, right: np.ndarray) -> np.ndarray:
+    def _solve(self, state: State, right: Array) -> Array:
         """A_s⁺Y, (…, s, c), where the secondary joints are determined and the primary ones free; a NaN spoils its own
         state."""
         spoiled = np.isnan(np.sum(state.jacobian, axis=(-1, -2)) + np.sum(right, axis=(-1, -2)))
@@ -196,7 +197,7 @@ class PrimaryJoints:
         a = times(influence[..., : self.model.nv, :], acceleration) + self._drift(q, v)
         return JointMotion(q, v, a, influence, cut_rates)
 
-    def _drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def _drift(self, q: Array, v: Array) -> Array:
         """ĖQ̇, (…, nv)."""
         if self.position is not None:
             return self._position_derivatives(q[..., self.coordinates], v[..., self.rates], np.zeros(len(self.rates)))[
@@ -207,7 +208,7 @@ class PrimaryJoints:
         result[..., self.secondary] = -self._solve(state, state.drift[..., None])[..., 0]
         return result
 
-    def derivatives(self, Q: Any, *rates: Any) -> list[np.ndarray]:
+    def derivatives(self, Q: Any, *rates: Any) -> list[Array]:
         """[q, q̇, q̈, …], each (…, nq), along Q, Q̇, Q̈, …: as many as are given, by the epsilon algebra (WD89 §2.3)."""
         path = [self._check_array(x, len(self.coordinates), "a derivative of Q") for x in (Q, *rates)]
         curved = [joint.name for joint in self.model.joints if not joint.kind.flat]
@@ -224,12 +225,12 @@ class PrimaryJoints:
 
     def inverse_dynamics(
         self, Q: Any, Q_rate: Any, Q_acceleration: Any, f_ext: Forces = None, guess: Any = None
-    ) -> np.ndarray:
+    ) -> Array:
         """τ = E*ρ, (…, n): the forces along the primary joints; ρ has m + r entries, friction at the cuts counts."""
         motion = self.motion(Q, Q_rate, Q_acceleration, guess)
         return times(transposed(motion.influence), self.joint_forces(motion, f_ext))
 
-    def joint_forces(self, motion: JointMotion, f_ext: Forces = None) -> np.ndarray:
+    def joint_forces(self, motion: JointMotion, f_ext: Forces = None) -> Array:
         """ρ, (…, m + r): inertia and friction along every joint, as if the loops were open (WD89 eq. 12)."""
         tree = inverse_dynamics(self.model, motion.q, motion.v, motion.a, f_ext)
         tree = tree - joint_friction(self.model, motion.q, motion.v)
@@ -237,14 +238,14 @@ class PrimaryJoints:
         held = -joint_friction(self.terminating, cut, motion.cut_rates)
         return np.concatenate([tree, np.broadcast_to(held, (*tree.shape[:-1], held.shape[-1]))], axis=-1)
 
-    def mass_matrix(self, Q: Any, guess: Any = None) -> np.ndarray:
+    def mass_matrix(self, Q: Any, guess: Any = None) -> Array:
         """H(Q), (…, n, n): column j is the inverse dynamics of Q̈ = e_j at rest without gravity (WD89 §2.4)."""
         q = self.configuration(Q, guess)
         influence = self._tree_influence(q, closed_state(self.model, q))
         columns = inertia_forces(self.model, q[..., None, :], transposed(influence))
         return np.matmul(columns, influence)
 
-    def forward_dynamics(self, Q: Any, Q_rate: Any, tau: Any, f_ext: Forces = None, guess: Any = None) -> np.ndarray:
+    def forward_dynamics(self, Q: Any, Q_rate: Any, tau: Any, f_ext: Forces = None, guess: Any = None) -> Array:
         """Q̈ = H(Q)⁻¹(τ − E*ρ(Q, Q̇, 0)), (…, n)."""
         tau = self._check_array(tau, len(self.rates), "tau")
         leading_axes({"Q": Q, "Q_rate": Q_rate, "tau": tau})
@@ -261,7 +262,7 @@ class PrimaryJoints:
         preload: Any = None,
         f_ext: Forces = None,
         guess: Any = None,
-    ) -> np.ndarray:
+    ) -> Array:
         """τ_a = τ₀ + W⁻¹E_a(E_a*W⁻¹E_a)⁻¹(E*ρ − E_a*τ₀), (…, actuated rates), in the actuators' order.
 
         The forces at the actuated joints (of the tree, or cut ones by their loop's name) that make the motion. Where
@@ -285,7 +286,7 @@ class PrimaryJoints:
             )
         return base + soft * times(chosen, np.linalg.solve(square, wanted[..., None])[..., 0])
 
-    def _actuator_rows(self, actuators: Sequence[str]) -> np.ndarray:
+    def _actuator_rows(self, actuators: Sequence[str]) -> IntArray:
         """Rows of E that belong to joints, of the tree or cut."""
         rows = np.arange(self.model.nv + self.terminating.nv)
         own = {joint.name: rows[joint.v_slice] for joint in self.model.joints}
@@ -298,5 +299,5 @@ class PrimaryJoints:
                 self.model.joint(name)
         return np.concatenate([np.zeros(0, int), *((own | cut)[name] for name in names)])
 
-    def _check_array(self, array: Any, size: int, what: str) -> np.ndarray:
+    def _check_array(self, array: Any, size: int, what: str) -> Array:
         return self.model.checked(array, size, what)

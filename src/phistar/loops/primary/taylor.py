@@ -13,6 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.errors import PhistarError, ShapeError
 
 
@@ -301,7 +302,7 @@ def derivatives_of(numbers: Any, order: int, batch: tuple[int, ...] = ()) -> lis
     return result
 
 
-def time_derivatives(function: Callable[[np.ndarray], Any], *path: Any) -> list[np.ndarray]:
+def time_derivatives(function: Callable[[np.ndarray], Any], *path: Any) -> list[Array]:
     """Values and time derivatives of a function along a path.
 
     [f, ḟ, f̈, …] of f(x(t)) from x, ẋ, ẍ, …; the function is run once, on Taylor numbers (WD89 §2.3).

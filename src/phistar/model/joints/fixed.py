@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.model.joints.kind import JointKind
 
 
@@ -29,11 +30,11 @@ class Fixed(JointKind):
     nq = nv = 0
     spread = ()
 
-    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, q: Any) -> tuple[Array, Array]:
         batch = np.shape(q)[:-1]
         return np.broadcast_to(np.eye(3), (*batch, 3, 3)), np.zeros((*batch, 3))
 
-    def subspace(self, q: Any) -> np.ndarray:
+    def subspace(self, q: Any) -> Array:
         return np.zeros((6, 0))
 
 

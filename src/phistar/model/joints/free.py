@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.model.joints.kind import JointKind
 from phistar.model.joints.parameters import quaternion_only
 from phistar.spatial import (
@@ -47,22 +48,22 @@ class Free(JointKind):
         super().__post_init__()
         quaternion_only(self.limits, self.rest[3:], "A Free joint")
 
-    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, q: Any) -> tuple[Array, Array]:
         q = np.asarray(q)
         return from_quaternion(q[..., 3:]), q[..., :3]
 
-    def subspace(self, q: Any) -> np.ndarray:
+    def subspace(self, q: Any) -> Array:
         return np.eye(6)
 
-    def neutral(self) -> np.ndarray:
+    def neutral(self) -> Array:
         return np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
-    def random(self, rng: "np.random.Generator", shape: tuple[int, ...] = ()) -> np.ndarray:
+    def random(self, rng: "np.random.Generator", shape: tuple[int, ...] = ()) -> Array:
         position = 2.0 * rng.random((*shape, 3)) - 1.0
         turn = rng.standard_normal((*shape, 4))
         return np.concatenate([position, turn / np.linalg.norm(turn, axis=-1, keepdims=True)], axis=-1)
 
-    def integrate(self, q: Any, dv: Any) -> np.ndarray:
+    def integrate(self, q: Any, dv: Any) -> Array:
         """The exponential of the body twist: p + R V(ω) v, quaternion ⊗ exp(ω)."""
         q, dv = np.asanyarray(q), np.asanyarray(dv)
         step = times(exp_translation(dv[..., :3]), dv[..., 3:])
@@ -71,7 +72,7 @@ class Free(JointKind):
         moved = q[..., :3] + times(from_quaternion(q[..., 3:]), step)
         return np.concatenate([moved, turned], axis=-1)
 
-    def difference(self, q0: Any, q1: Any) -> np.ndarray:
+    def difference(self, q0: Any, q1: Any) -> Array:
         """Inverse of `integrate`: ω = log(quaternion), v = V(ω)⁻¹ R₀ᵀ (p₁ − p₀)."""
         q0, q1 = np.asanyarray(q0), np.asanyarray(q1)
         back = conjugate(q0[..., 3:])

@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.model.joints.kind import JointKind
 from phistar.model.joints.parameters import per_dof, unit_axis
 from phistar.spatial import from_axis_angle
@@ -43,9 +44,9 @@ class Helical(JointKind):
         object.__setattr__(self, "pitch", float(per_dof(self.pitch, 1, "A Helical joint", "pitch")[0]))
         super().__post_init__()
 
-    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, q: Any) -> tuple[Array, Array]:
         q = np.asarray(q)
         return from_axis_angle(self.axis, q[..., 0]), q * (self.pitch * self.axis)
 
-    def subspace(self, q: Any) -> np.ndarray:
+    def subspace(self, q: Any) -> Array:
         return np.concatenate([self.axis, self.pitch * self.axis])[:, None]

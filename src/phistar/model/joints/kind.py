@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.model.joints.parameters import bound, interval, per_dof, two_sided
 from phistar.spatial.value import Value, readonly
 
@@ -72,28 +73,28 @@ class JointKind(Value, ABC):
         return names + [name for name in changed if not np.array_equal(getattr(self, name), getattr(plain, name))]
 
     @property
-    def armature_diagonal(self) -> np.ndarray:
+    def armature_diagonal(self) -> Array:
         """A = armature + gear_ratio² rotor_inertia, (nv,)."""
         return readonly(self.armature + self.gear_ratio**2 * self.rotor_inertia)
 
     @abstractmethod
-    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, q: Any) -> tuple[Array, Array]:
         """(R, p), (…, 3, 3) and (…, 3): the child frame in the parent-side frame; also for traced scalars."""
 
     @abstractmethod
-    def subspace(self, q: Any) -> np.ndarray:
+    def subspace(self, q: Any) -> Array:
         """H*(q), (…, 6, nv): relative twist = H* v, in child axes at the child's origin; (6, nv) where constant."""
 
-    def subspace_rate(self, q: Any, v: Any) -> np.ndarray | None:
+    def subspace_rate(self, q: Any, v: Any) -> Array | None:
         """dH*/dt at rates v, as seen in the child frame, (…, 6, nv); None where H* is constant."""
         return None
 
-    def neutral(self) -> np.ndarray:
+    def neutral(self) -> Array:
         """The coordinates at which the frames coincide, (nq,)."""
         return np.zeros(self.nq)
 
     @property
-    def uniform(self) -> tuple[np.ndarray, np.ndarray]:
+    def uniform(self) -> tuple[Array, Array]:
         """Least value and width, (nq,) each, of coordinates that `random` draws: between the limits; where there are
         none, in ±π for angles and ±1 for lengths."""
         lower, upper = self.limits
@@ -101,15 +102,15 @@ class JointKind(Value, ABC):
         low = np.where(np.isfinite(lower), lower, np.minimum(-spread, upper - spread))
         return low, np.where(np.isfinite(upper), upper, np.maximum(spread, lower + spread)) - low
 
-    def random(self, rng: "np.random.Generator", shape: tuple[int, ...] = ()) -> np.ndarray:
+    def random(self, rng: "np.random.Generator", shape: tuple[int, ...] = ()) -> Array:
         """(*shape, nq), uniform between the limits, see `uniform`."""
         low, width = self.uniform
         return low + width * rng.random((*shape, self.nq))
 
-    def integrate(self, q: Any, dv: Any) -> np.ndarray:
+    def integrate(self, q: Any, dv: Any) -> Array:
         """q ⊕ dv, (…, nq): where the constant rate dv leads in unit time."""
         return np.add(q, dv)
 
-    def difference(self, q0: Any, q1: Any) -> np.ndarray:
+    def difference(self, q0: Any, q1: Any) -> Array:
         """q1 ⊖ q0, (…, nv): the rate that leads from q0 to q1 in unit time."""
         return np.subtract(q1, q0)

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.errors import ModelError
 from phistar.spatial.value import LARGEST, readonly
 
 
-def unit_axis(axis: Any, owner: str) -> np.ndarray:
+def unit_axis(axis: Any, owner: str) -> Array:
     """axis / |axis|, (3,); zero and non-finite axes are refused."""
     vector = _array(axis, owner, "axis")
     if vector.shape != (3,) or not np.isfinite(vector).all():
@@ -20,7 +21,7 @@ def unit_axis(axis: Any, owner: str) -> np.ndarray:
     return readonly(vector / np.linalg.norm(vector))
 
 
-def per_dof(value: Any, count: int, owner: str, what: str, minimum: float = -np.inf) -> np.ndarray:
+def per_dof(value: Any, count: int, owner: str, what: str, minimum: float = -np.inf) -> Array:
     """One finite number ≥ minimum per degree of freedom, (count,)."""
     array = _broadcast(value, count, owner, what)
     if not (np.abs(array) < LARGEST).all():
@@ -28,7 +29,7 @@ def per_dof(value: Any, count: int, owner: str, what: str, minimum: float = -np.
     return _at_least(array, minimum, owner, what)
 
 
-def bound(value: Any, count: int, owner: str, what: str) -> np.ndarray:
+def bound(value: Any, count: int, owner: str, what: str) -> Array:
     """A largest magnitude per degree of freedom, (count,); None is no bound, infinity."""
     array = _broadcast(np.inf if value is None else value, count, owner, what)
     if np.isnan(array).any():
@@ -36,14 +37,14 @@ def bound(value: Any, count: int, owner: str, what: str) -> np.ndarray:
     return _at_least(array, 0.0, owner, what)
 
 
-def two_sided(value: Any, count: int, owner: str, what: str) -> np.ndarray:
+def two_sided(value: Any, count: int, owner: str, what: str) -> Array:
     """[positive; negative] magnitudes, (2, count), from one number or a (positive, negative) pair."""
     several = isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim > 0)
     pair = _pair(value, owner, what) if several else (value, value)
     return readonly([per_dof(side, count, owner, what, minimum=0.0) for side in pair])
 
 
-def interval(value: Any, count: int, owner: str) -> np.ndarray:
+def interval(value: Any, count: int, owner: str) -> Array:
     """[lower; upper], (2, count); None (for both, or for one) is unlimited."""
     lower, upper = (None, None) if value is None else _pair(value, owner, "limits")
     low = _broadcast(-np.inf if lower is None else lower, count, owner, "the lower limit")
@@ -56,7 +57,7 @@ def interval(value: Any, count: int, owner: str) -> np.ndarray:
     return readonly([np.where(low > -LARGEST, low, -np.inf), np.where(high < LARGEST, high, np.inf)])
 
 
-def quaternion_only(limits: np.ndarray, quaternion: np.ndarray, owner: str) -> None:
+def quaternion_only(limits: Array, quaternion: Array, owner: str) -> None:
     """Refuses limits, which a quaternion cannot have, and a rest position whose quaternion is not unit."""
     if np.isfinite(limits).any():
         raise ModelError(f"{owner} takes no limits: its coordinates are not a vector but hold a quaternion.")
@@ -72,21 +73,21 @@ def _pair(value: Any, owner: str, what: str) -> tuple[Any, Any]:
     return first, second
 
 
-def _broadcast(value: Any, count: int, owner: str, what: str) -> np.ndarray:
+def _broadcast(value: Any, count: int, owner: str, what: str) -> Array:
     array = _array(value, owner, what)
     if array.shape not in ((), (count,)):
         raise ModelError(f"{owner} needs one number, or {count}, for {what}; it was given shape {array.shape}.")
     return np.broadcast_to(array, (count,))
 
 
-def _array(value: Any, owner: str, what: str) -> np.ndarray:
+def _array(value: Any, owner: str, what: str) -> Array:
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{owner} needs numbers for {what}; it was given {value!r:.200}.") from None
 
 
-def _at_least(array: np.ndarray, minimum: float, owner: str, what: str) -> np.ndarray:
+def _at_least(array: Array, minimum: float, owner: str, what: str) -> Array:
     if (array < minimum).any():
         raise ModelError(f"{owner} needs {what} ≥ {minimum:g}; it was given {array.tolist()}.")
     return readonly(array)

@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.model.joints.kind import JointKind
 from phistar.model.joints.parameters import unit_axis
 from phistar.spatial import cross, from_axis_angle, skew
@@ -41,7 +42,7 @@ class Planar(JointKind):
         super().__post_init__()
 
     @property
-    def axes(self) -> np.ndarray:
+    def axes(self) -> Array:
         """[e₁; e₂], (2, 3)."""
         n = self.normal
         after = np.eye(3)[(int(np.argmax(np.abs(n))) + 1) % 3]  # the basis vector that cyclically follows n's largest
@@ -49,18 +50,18 @@ class Planar(JointKind):
         first /= np.linalg.norm(first)
         return np.stack([first, cross(n, first)])
 
-    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, q: Any) -> tuple[Array, Array]:
         q = np.asarray(q)
         return from_axis_angle(self.normal, q[..., 2]), np.matmul(q[..., :2], self.axes)
 
-    def subspace(self, q: Any) -> np.ndarray:
+    def subspace(self, q: Any) -> Array:
         inverse = from_axis_angle(self.normal, -np.asarray(q)[..., 2])
         linear = np.matmul(inverse, self.axes.T)
         upper = np.broadcast_to(np.stack([np.zeros(3), np.zeros(3), self.normal], axis=-1), inverse.shape)
         lower = np.concatenate([linear, np.zeros((*inverse.shape[:-1], 1))], axis=-1)
         return np.concatenate([upper, lower], axis=-2)
 
-    def subspace_rate(self, q: Any, v: Any) -> np.ndarray:
+    def subspace_rate(self, q: Any, v: Any) -> Array:
         v = np.asarray(v)
         inverse = from_axis_angle(self.normal, -np.asarray(q)[..., 2])
         turned = -v[..., 2:, None] * np.matmul(skew(self.normal), np.matmul(inverse, self.axes.T))

@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.model.joints.kind import JointKind
 from phistar.model.joints.parameters import unit_axis
 
@@ -38,9 +39,9 @@ class Prismatic(JointKind):
         object.__setattr__(self, "axis", unit_axis(self.axis, "A Prismatic joint"))
         super().__post_init__()
 
-    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, q: Any) -> tuple[Array, Array]:
         q = np.asarray(q)
         return np.broadcast_to(np.eye(3), (*q.shape[:-1], 3, 3)), q * self.axis
 
-    def subspace(self, q: Any) -> np.ndarray:
+    def subspace(self, q: Any) -> Array:
         return np.concatenate([np.zeros(3), self.axis])[:, None]

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.errors import ModelError
 from phistar.model.joints.free import Free
 from phistar.model.joints.helical import Helical
@@ -48,7 +49,7 @@ def _refuse_parameters(kind: JointKind, name: str, remedy: str) -> None:
         )
 
 
-def reversed_coordinates(kind: JointKind, q: np.ndarray) -> np.ndarray:
+def reversed_coordinates(kind: JointKind, q: Array) -> Array:
     """q′ of q, (…, nq)."""
     if isinstance(kind, Universal):
         return q[..., ::-1]

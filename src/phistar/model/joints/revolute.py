@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.model.joints.kind import JointKind
 from phistar.model.joints.parameters import unit_axis
 from phistar.spatial import from_axis_angle
@@ -54,9 +55,9 @@ class Revolute(JointKind):
         """Turns without end."""
         return not np.isfinite(self.limits).any()
 
-    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, q: Any) -> tuple[Array, Array]:
         angle = np.asarray(q)[..., 0]
         return from_axis_angle(self.axis, angle), np.zeros((*angle.shape, 3))
 
-    def subspace(self, q: Any) -> np.ndarray:
+    def subspace(self, q: Any) -> Array:
         return np.concatenate([self.axis, np.zeros(3)])[:, None]

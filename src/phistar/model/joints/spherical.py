@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.model.joints.kind import JointKind
 from phistar.model.joints.parameters import quaternion_only
 from phistar.spatial import conjugate, exp_quaternion, from_quaternion, log_quaternion, multiply
@@ -38,23 +39,23 @@ class Spherical(JointKind):
         super().__post_init__()
         quaternion_only(self.limits, self.rest, "A Spherical joint")
 
-    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, q: Any) -> tuple[Array, Array]:
         q = np.asarray(q)
         return from_quaternion(q), np.zeros((*q.shape[:-1], 3))
 
-    def subspace(self, q: Any) -> np.ndarray:
+    def subspace(self, q: Any) -> Array:
         return np.eye(6)[:, :3]
 
-    def neutral(self) -> np.ndarray:
+    def neutral(self) -> Array:
         return np.array([0.0, 0.0, 0.0, 1.0])
 
-    def random(self, rng: "np.random.Generator", shape: tuple[int, ...] = ()) -> np.ndarray:
+    def random(self, rng: "np.random.Generator", shape: tuple[int, ...] = ()) -> Array:
         q = rng.standard_normal((*shape, 4))
         return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
-    def integrate(self, q: Any, dv: Any) -> np.ndarray:
+    def integrate(self, q: Any, dv: Any) -> Array:
         turned = multiply(q, exp_quaternion(dv))
         return turned / np.sqrt(np.sum(turned * turned, axis=-1, keepdims=True))
 
-    def difference(self, q0: Any, q1: Any) -> np.ndarray:
+    def difference(self, q0: Any, q1: Any) -> Array:
         return log_quaternion(multiply(conjugate(q0), q1))

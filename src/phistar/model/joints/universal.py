@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.errors import ModelError
 from phistar.model.joints.kind import JointKind
 from phistar.model.joints.parameters import unit_axis
@@ -44,21 +45,21 @@ class Universal(JointKind):
             raise ModelError("A Universal joint needs two axes that are not parallel; for one axis use Revolute.")
         super().__post_init__()
 
-    def _first_axis(self, q: np.ndarray) -> np.ndarray:
+    def _first_axis(self, q: Array) -> Array:
         """R₂ᵀ a₁, (…, 3): the first axis as the child sees it."""
         return np.matmul(from_axis_angle(self.axis2, -q[..., 1]), self.axis1)
 
-    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, q: Any) -> tuple[Array, Array]:
         q = np.asarray(q)
         first, second = from_axis_angle(self.axis1, q[..., 0]), from_axis_angle(self.axis2, q[..., 1])
         return np.matmul(first, second), np.zeros((*q.shape[:-1], 3))
 
-    def subspace(self, q: Any) -> np.ndarray:
+    def subspace(self, q: Any) -> Array:
         first = self._first_axis(np.asarray(q))
         angular = np.stack([first, np.broadcast_to(self.axis2, first.shape)], axis=-1)
         return np.concatenate([angular, np.zeros(angular.shape)], axis=-2)
 
-    def subspace_rate(self, q: Any, v: Any) -> np.ndarray:
+    def subspace_rate(self, q: Any, v: Any) -> Array:
         q, v = np.asarray(q), np.asarray(v)
         first = -v[..., 1:2] * cross(self.axis2, self._first_axis(q))
         angular = np.stack([first, np.zeros(first.shape)], axis=-1)
