@@ -24,6 +24,7 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.control.control_law import pose_error
 from phistar.errors import ShapeError
+from phistar.short_repr import short_repr
 from phistar.spatial.rotations import exp, log
 
 FORTH = 2 + 12 + 6  # entries of a message of the leader: number, energy, how far it is moved, and its twist
@@ -31,6 +32,7 @@ RESTING = 0.001  # m/s: a device that is slower is at rest
 BACK = 2 + 6  # of the follower: number, energy, and the force on its reference
 
 
+@short_repr
 class Port(NamedTuple):
     """One end of a link after `count` samples.
 
@@ -55,6 +57,7 @@ class Port(NamedTuple):
     silence: int
 
 
+@short_repr
 class Answer(NamedTuple):
     """`port` after a sample, the `wrench` (6,) on the arm at its frame, [moment; force] in world axes, and the
     `message` to the other end.
