@@ -67,6 +67,7 @@ PART, SHORT_PART = 420, 150  # instructions of one of several functions, and of 
 SLOW_TO_COMPILE = 12_000  # instructions: so many that compiling takes seconds
 DECODED = 700  # instructions of a trace: of more, the cache of decoded ones may hold too few, as they happen to lie
 FAR_CODE = 4000  # instructions: code that is read from further away each time it runs
+TABLE_LANES = 4  # states at once where there are hundreds of results: wider vectors spill more than they gain
 SHORT_ROWS = 20  # columns of blocks in memory up to which short vectors waste less than long ones save
 BUDGET = 3.0  # seconds
 VARIABLE = "PHISTAR_COMPILE_SECONDS"

@@ -10,7 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import PAIRS, SOLVED, WRITTEN, Choice, Tally, choose_tables, compilable, is_written
+from phistar.backends.choice import (
+    PAIRS,
+    SOLVED,
+    TABLE_LANES,
+    WRITTEN,
+    Choice,
+    Tally,
+    choose_tables,
+    compilable,
+    is_written,
+)
 from phistar.backends.code.packed import module_text
 from phistar.backends.code.unsolved import Loops, Unsolved
 from phistar.backends.kernel import Kernel, units_of
@@ -29,7 +39,6 @@ from phistar.spatial.vectors import leading_axes
 
 Nodes = tuple[tuple[str, Node], ...]
 FEW_STATES = 30  # states up to which room for the results is NumPy's business
-LANES = 4  # states at once: with hundreds of results, wider vectors spill more than they gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +202,7 @@ class Recorded:
 
     def _kernel(self, model: Model) -> Kernel:
         target = host()
-        lanes = min(target.lanes, LANES)
+        lanes = min(target.lanes, TABLE_LANES)
         stated = [(name, spelling(node)) for name, node in self.tables()[0]] if self.tables is not None else []
         signature = self.signature(model)
 

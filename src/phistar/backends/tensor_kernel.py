@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.choice import TABLE_LANES
 from phistar.backends.code.packed import module_text
 from phistar.backends.kernel import units_of
 from phistar.backends.machine.jit import Signature, Source, gufunc, host, machine_code
@@ -15,7 +16,6 @@ from phistar.backends.programs.triple_tables import TENSORS
 from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
 from phistar.model import Model
 
-LANES = 4  # states at once: with thousands of results, wider vectors spill more than they gain
 Places = Mapping[str, np.ndarray]
 Entries = Callable[[np.ndarray, np.ndarray, np.ndarray], Mapping[str, np.ndarray]]
 """From q, v and a to the entries of each tensor."""
@@ -33,7 +33,7 @@ class TensorKernel:
 def tensor_kernel(model: Model, entries: Entries, places: Places, stated: list[str]) -> TensorKernel:
     """Compile ∂²τ of a robot: the `entries` at `places` of what is `stated`."""
     target = host()
-    lanes = min(target.lanes, LANES)
+    lanes = min(target.lanes, TABLE_LANES)
 
     def signature(count: int) -> Signature:
         return Signature((model.nq, model.nv, model.nv), ((count,),), units_of(model))
@@ -59,7 +59,7 @@ def contracted_kernel(model: Model, entries: Entries, places: Places, stated: li
     """Compile Σᵢ wᵢ ∂²τᵢ of a robot: function(q, v, a, w) gives ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂a∂q, (…, nv, nv)
     each."""
     target, nv = host(), model.nv
-    lanes = min(target.lanes, LANES)
+    lanes = min(target.lanes, TABLE_LANES)
     signature = Signature((model.nq, nv, nv, nv), ((nv, nv),) * 4, units_of(model))
 
     def source() -> Source:
