@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import WRITTEN
-from phistar.backends.executor import choose_schedule, executor
+from phistar.backends.executor import choose_schedule, executor, is_written_inside
 from phistar.backends.kernel import Statements
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.machine import cache
@@ -157,7 +156,7 @@ def called_statements(
     """The results of a call of what is too long to be written out, on inputs that are `given` by name and size; None
     where it is not too long."""
     choice = choose_schedule(wanted)
-    if choice.schedule == WRITTEN:
+    if is_written_inside(choice):
         return None
     if tape.callee is None:
         kernel = wanted.model.kept(cache.key("called", wanted.key), lambda: executor(wanted))

@@ -5,8 +5,20 @@ import pytest
 
 import phistar as ps
 from phistar.backends import kernel
-from phistar.backends.choice import DROPPED, PAIRS, ROLLED, SCHEDULES, SHORT_ROBOT, TRACED, VARIABLE, WRITTEN, Candidate
-from phistar.backends.executor import StatementCounts
+from phistar.backends.choice import (
+    DROPPED,
+    FORMS_WRITTEN,
+    PAIRS,
+    ROLLED,
+    SCHEDULES,
+    SHORT_ROBOT,
+    TRACED,
+    VARIABLE,
+    WRITTEN,
+    Candidate,
+    Choice,
+)
+from phistar.backends.executor import StatementCounts, is_written_inside
 from phistar.backends.executor import choose_schedule as choose
 from phistar.backends.kernel import record_statements
 from phistar.derivatives import RECORDED
@@ -141,6 +153,24 @@ def test_the_form_taken_has_the_fewest_instructions_of_all_as_they_are_compiled(
     assert statements.tallies[0].operations == min(arranged) < max(arranged)
     plain = [kernel.record_statements(each)[0].operations for each in statements.forms()]
     assert all((1.0 - DROPPED) * most <= least for most, least in zip(plain, arranged, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "seconds", "inside"), [(95.0, 1.0, True), (105.0, 1.0, False), (95.0, 9.0, False)]
+)
+def test_inside_a_recording_straight_line_code_that_is_as_fast_is_written_out(nanoseconds, seconds, inside):
+    written = Candidate(WRITTEN, 4000, nanoseconds, seconds)
+    assert is_written_inside(Choice(ROLLED, (Candidate(ROLLED, 4000, 100.0, 0.4), written), "usual")) is inside
+
+
+def test_few_forms_are_counted_written_out(monkeypatch):
+    """Those with the fewest operations link by link."""
+    statements, traced = wanted(ps.forward_dynamics, CHAIN), []
+    monkeypatch.setattr(kernel, "record_statements", lambda each, most: traced.append(each.taken) or made(each, most))
+    made, counts = record_statements, StatementCounts(statements)
+    counts.count_written_out(10**6, float("inf"))
+    fewest = [each.taken for each in counts._rolled_tallies[:FORMS_WRITTEN]]
+    assert set(fewest) <= set(traced) and len(traced) < len(statements.forms())
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from typing import Any
 
 from phistar.backends.choice import (
@@ -14,6 +15,7 @@ from phistar.backends.choice import (
     WRITTEN,
     Choice,
     Tally,
+    budget,
     candidates,
     choose,
 )
@@ -43,6 +45,13 @@ def executor(wanted: Statements, schedule: str | None = None) -> Any:
 def choose_schedule(wanted: Statements, schedule: str | None = None) -> Choice:
     """The schedule of some statements, with what it was compared with."""
     return choose(StatementCounts(wanted), schedule)
+
+
+def is_written_inside(choice: Choice) -> bool:
+    """Whether statements are written out in a recording that asks for them, by their choice: where straight-line code
+    is as fast, for a kernel that is called hands its results on through memory."""
+    known = {each.schedule: each.nanoseconds for each in choice.candidates if each.seconds <= budget()}
+    return choice.schedule == WRITTEN or known.get(WRITTEN, inf) <= known.get(choice.schedule, 0.0)
 
 
 def _take(wanted: Statements, choice: Choice) -> Statements:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import phistar as ps
+from phistar.backends.traces.arrays import record
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import CONST, INPUT, MUL, NEG, Scalar, Tape, depth_first, finish, restrict
 from tests.trees import KINDS
@@ -184,3 +185,14 @@ def test_depth_first_order_keeps_every_value_and_follows_the_outputs(last_first)
     assert all(argument < index for index, argument in arguments)
     first, last = ordered.outputs[0], ordered.outputs[15]
     assert last < first if last_first else first < trace.outputs[0]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_function_of_vectors_is_recorded_with_what_it_gives_in_order(several):
+    def function(x, y):
+        return (x[0] * y, np.abs(x)) if several else x[0] * y
+
+    trace = record(function, (2, 3))
+    x, y = np.array([-2.0, 5.0]), np.array([1.0, 2.0, 3.0])
+    expected = [-2.0, -4.0, -6.0, *([2.0, 5.0] if several else [])]
+    assert list(replay(trace, [*x, *y])) == expected
