@@ -70,6 +70,7 @@ CELLS: dict[str, Maker] = {
     **{f"{arm}-mesh": _mesh(arm) for arm in ("ur5", "panda")},
     "one-arm-handle": lambda folder: variants.changed("grapple-handle"),
     "one-arm-ring": lambda folder: variants.changed("grapple-handle", shapes=variants.ring()),
+    "one-arm-round-bar": lambda folder: variants.round_handle(),
     "one-arm-ball": lambda folder: variants.changed("grapple-handle", shapes=variants.sphere_with_handle()),
     "three-arms-box": lambda folder: variants.three_arms(),
     "three-arms-prism": lambda folder: variants.three_arms(pairs.TARGETS["prism"]),

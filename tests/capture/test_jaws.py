@@ -9,9 +9,12 @@ import phistar as ps
 from phistar.capture import Arms, CaptureLayout, HandLayout
 from phistar.capture.force_closure import contact_wrenches
 from phistar.capture.grasps import found_grasps
+from phistar.capture.slowing_time import SHARE, gyration, slowing_time
 from phistar.errors import FileError, ModelError
+from phistar.sim.scenes.toml import text_of
 from tests.capture.test_force_closure import margin_by_hull
 from tests.capture.test_grasps import BODIES, shape
+from tests.capture.variants import round_handle
 
 pytest.importorskip("coal")
 BAR = (shape(ps.Capsule(0.015, 0.3), name="bar"),)
@@ -88,3 +91,22 @@ def test_one_arm_takes_a_satellite_by_its_handle(scene):
     summary = scene.run(2).summary
     assert summary["captured"], summary["missing"]
     assert summary["peak_force"] < 40.0 and summary["momentum_drift"] < 1e-10
+
+
+def test_a_bar_bears_little_and_takes_longer_than_a_plate(arms):
+    np.testing.assert_allclose(gyration(PLATE), np.diag([0.4**2 + 0.3**2, 0.02**2 + 0.3**2, 0.02**2 + 0.4**2]) / 12.0)
+    momentum = 100.0 * np.concatenate([gyration(PLATE) @ [0.0, 0.0, 0.05], [0.0, 0.0, 0.0]])
+    bar, plate = (max(each.margin for each in found_grasps(body, arms.hands, 0.3, 0.0, "it")) for body in (BAR, PLATE))
+    times = [slowing_time(momentum, margin, 80.0) for margin in (bar, plate)]
+    assert times[0] > 2.0 * times[1] > 0.0
+    # at its peak a quintic asks for no more than that share of what the grasp bears the other way
+    assert 1.875 * np.linalg.norm(momentum[:3]) / 0.1 / times[0] == pytest.approx(SHARE * bar * 80.0)
+
+
+@pytest.mark.slow
+def test_a_round_bar_between_flat_pads_holds_a_heavy_body(tmp_path):
+    path = tmp_path / "bar.toml"
+    path.write_text(text_of(round_handle()), "utf-8")
+    summary = ps.Scene.load(path).run(1).summary  # 191 kg
+    assert summary["captured"], summary["missing"]
+    assert summary["peak_force"] < 40.0

@@ -48,6 +48,14 @@ def ring(radius=0.17, segments=12, height=0.07):
     return found
 
 
+def round_handle():
+    """The bundled grapple-handle, whose handle is a round bar."""
+    bar = {"name": "handle", "capsule": [0.015, 0.24], "xyz": HANDLE["xyz"], "rpy": [0.0, float(np.pi / 2), 0.0]}
+    made = changed("grapple-handle", shapes=[{"name": "satellite", "box": [SIZE] * 3}, bar, *POSTS])
+    made["controller"]["heaviest"] = 200.0
+    return made | {"name": "round-handle"}
+
+
 def sphere_with_handle():
     """A ball with a bar before it, on two posts that enter it."""
     posts = [{**post, "box": [0.03, 0.12, 0.03], "xyz": [post["xyz"][0], -0.21, 0.0]} for post in POSTS]

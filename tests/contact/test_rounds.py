@@ -82,3 +82,33 @@ def test_a_capsule_along_a_face_touches_with_its_middle():
         np.testing.assert_allclose(np.abs(contact[c.NORMAL : c.NORMAL + 3]), [0, 0, 1], atol=1e-12)
         assert abs(contact[c.POINT] - 0.3) < 0.2 + 1e-9 and contact[c.POINT + 2] == pytest.approx(0.5005)
     assert len(contacts)
+
+
+@pytest.mark.parametrize("bar", [ps.Capsule(0.015, 0.4), ps.Cylinder(0.015, 0.4)], ids=["capsule", "cylinder"])
+@pytest.mark.parametrize("tilt", [0.0, 2e-3])
+def test_a_bar_across_a_beam_touches_both_edges_of_its_face(bar, tilt):
+    builder = ps.ModelBuilder("across")
+    builder.body("beam", "world", geometry=[ps.Geometry(ps.Box((0.1, 1.0, 0.1)), name="beam", role="collision")])
+    own = ps.Geometry(bar, ps.Pose(rpy=(0, np.pi / 2, 0)), role="collision")
+    builder.body("bar", "world", ps.Free(), inertia=ps.Inertia(1.0, (0, 0, 0), np.eye(3)), geometry=[own])
+    world = touching(builder.build(), Surface(margin=2e-3))
+    height = 0.05 + 0.015 + 1e-3
+    contacts, _ = looked(world, world.session(), [0.02, 0.0, height, 0.0, np.sin(tilt / 2), 0.0, np.cos(tilt / 2)])
+    order = np.argsort(contacts[:, c.POINT])
+    np.testing.assert_allclose(contacts[order, c.POINT], [-0.05, 0.05], atol=1e-4)
+    expected = 1e-3 - tilt * np.array([-0.07, 0.03])
+    np.testing.assert_allclose(contacts[order, c.GAP], expected, atol=2e-6)
+
+
+@pytest.mark.parametrize("bar", [ps.Capsule(0.015, 0.4), ps.Cylinder(0.015, 0.4)], ids=["capsule", "cylinder"])
+def test_a_bar_across_a_beam_comes_to_rest_on_it(bar):
+    plant = ps.Plant()
+    plant.add_shape(ps.Box((0.1, 1.0, 0.1)))
+    moments = np.diag([1e-4, 0.0134, 0.0134])
+    own = ps.Geometry(bar, ps.Pose(rpy=(0, np.pi / 2, 0)), role="collision")
+    builder = ps.ModelBuilder("bar")
+    builder.body("bar", "world", ps.Free(), inertia=ps.Inertia(1.0, (0, 0, 0), moments), geometry=[own])
+    plant.add(builder.build(), "bar", ps.Pose(xyz=(0.02, 0.0, 0.07), rpy=(0.0, 0.02, 0.0)))  # from which q counts
+    run = ps.simulate(plant, 1.0)
+    assert np.abs(run.v[-1]).max() < 1e-5 and abs(run.q[-1, 2] + 0.0044) < 2e-4
+    assert abs(2.0 * run.q[-1, 4] + 0.02) < 3e-3  # level, but for the gaps under unlike loads

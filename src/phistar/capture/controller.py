@@ -4,7 +4,7 @@ what one law is to follow and with which gains. It keeps nothing: all it remembe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
@@ -30,9 +30,10 @@ from phistar.capture.paths import (
     quintic,
 )
 from phistar.capture.phase_law import LawRows, compiled_law
-from phistar.capture.planner import Plan, Planner, Sighting
+from phistar.capture.planner import Plan, Planner, Refusal, Sighting
 from phistar.capture.robot import Arms
 from phistar.capture.settings import GAINS, Settings, stable_gains
+from phistar.capture.slowing_time import LONGEST, gyration, slowing_time
 from phistar.control.sampled import Command
 from phistar.control.supervisor import Supervisor
 from phistar.errors import FileError
@@ -47,6 +48,7 @@ WATCHING = ("plan", "wait")
 SURPRISING = 0.1  # s that the NIS of sightings is smoothed over,
 STARTLED = 1.8  # and from which on the object is taken to be pushed
 HESITATION = 0.2  # s between approach and touch, besides
+TOO_HEAVY = "the grasp takes longer than {1:g} s to bear the momentum of a target of {0:g} kg"
 SETTLING = 0.5  # s after the body is to have stopped, before it is looked at whether it has
 
 
@@ -217,10 +219,33 @@ class CaptureController:
         paced = self.settings.at_spin(float(np.linalg.norm(frame[12:15])))
         sighting = Sighting(pose, frame[12:], self.arms.angles_sensed(sensed), inertia, com)
         found = self.planner.preferring(self._preferences(paced)).plan(sighting, t, memory.tried, around)
+        slower = self._slowing_time(found, sighting, paced)
+        if slower > paced.slowing:
+            paced = replace(paced, slowing=min(slower, LONGEST))
+            found = self.planner.preferring(self._preferences(paced)).plan(sighting, t, memory.tried, around)
+            if self._slowing_time(found, sighting, paced) > LONGEST:
+                found = Refusal(TOO_HEAVY.format(self.settings.heaviest, LONGEST))
         if isinstance(found, Plan):
             doubt = forecast(belief, spread, found.arrival - t + self.settings.delay, self._noises["wait"][4:])
             return memory._replace(plan=found, asked=t, refusal="", pace=paced, doubt=np.array(doubt))
         return memory._replace(plan=None, asked=-1.0 if around else t, refusal=found.reason, pace=paced)
+
+    def _slowing_time(self, found: Plan | Refusal, seen: Sighting, pace: Settings) -> float:
+        """Time in which a plan's grasp takes the momentum of the heaviest target there may be, s."""
+        heaviest = self.settings.heaviest
+        if isinstance(found, Refusal) or not heaviest:
+            return 0.0
+        turn, center = seen.pose[:3, :3], np.asarray(seen.com)
+        spin, drift = turn.T @ seen.twist[:3], turn.T @ seen.twist[3:]
+        momentum = heaviest * np.concatenate([self._gyration @ spin, drift + np.cross(spin, center)])
+        push = sum(2.0 if hand.jaw else 1.0 for hand in self.arms.hands) * pace.squeeze
+        return slowing_time(momentum, found.margin, push)
+
+    @cached_property
+    def _gyration(self) -> np.ndarray:
+        scene = self.arms.scene
+        shapes = scene.bodies[scene.body_index(self.arms.layout.target)].geometry
+        return gyration([each for each in shapes if each.role == "collision"])
 
     # References
 

@@ -22,6 +22,7 @@ from phistar.spatial import cross
 
 EDGES = 8  # of a friction cone
 LEAST = 1e-6  # margin that is none
+LENGTH = 0.1  # m that moments are divided by
 
 
 class ForceClosure(NamedTuple):
@@ -57,7 +58,7 @@ def contact_wrenches(points: Any, normals: Any, friction: float, length: float, 
 
 
 def force_closure(
-    points: Any, normals: Any, friction: float, length: float = 0.1, center: Any = (0.0, 0.0, 0.0)
+    points: Any, normals: Any, friction: float, length: float = LENGTH, center: Any = (0.0, 0.0, 0.0)
 ) -> ForceClosure:
     """Whether contacts hold a body, and by how much.
 

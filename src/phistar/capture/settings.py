@@ -59,6 +59,7 @@ class Settings:
     touch_on: float = 1.0  # a finger touches from so much on,
     touch_off: float = 0.3  # until it is so little
     friction: float = 0.3  # that fingers are trusted to have
+    heaviest: float = 0.0  # kg of a target whose momentum the grasp is to bear; 0: it is not looked at
     reach_time: float = 3.0  # the shortest way to before the target,
     joint_rate: float = 0.7  # and the fastest joint on it, rad/s
     calm: float = 0.1  # rad/s: up to such a spin all is as it stands here;
@@ -72,8 +73,8 @@ class Settings:
 
     @staticmethod
     def of(given: Mapping[str, Any]) -> Settings:
-        """Settings of a table, numbers greater than 0 (delay and filter_time may be 0)."""
-        return Settings(**numbers(given, Settings, "the grapple", may_be_zero=("delay", "filter_time")))
+        """Settings of a table, numbers greater than 0 (delay, filter_time and heaviest may be 0)."""
+        return Settings(**numbers(given, Settings, "the grapple", may_be_zero=("delay", "filter_time", "heaviest")))
 
 
 HURRIED: Mapping[str, float] = MappingProxyType(

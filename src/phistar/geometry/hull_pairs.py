@@ -2,7 +2,7 @@
 
 The difference A − B of two convex sets is as far from the origin as they are apart; a simplex of up to four of its
 corners is moved towards the origin until no corner is nearer. Corners that face the other shape are then measured one
-by one, so that faces rest on faces.
+by one, so that faces rest on faces; where none does, a bar across a box rests where it crosses the edges of a face.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ WEIGHT = 9
 
 
 def support(m: Arrays, s: int, x: float, y: float, z: float) -> None:
-    """The farthest point of a shape's core along a direction, world axes, in `far`; s = −1 is the point in `lone`."""
+    """The farthest point of a shape's core along a direction, world axes, in `far`; s = −1 is the point in `lone`, −2
+    the line between those in `edge`."""
+    if s == -2:
+        near = m.edge[0] * x + m.edge[1] * y + m.edge[2] * z
+        first = 0 if near > m.edge[3] * x + m.edge[4] * y + m.edge[5] * z else 3
+        m.far[0], m.far[1], m.far[2] = m.edge[first], m.edge[first + 1], m.edge[first + 2]
+        return
     if s < 0:
         m.far[0], m.far[1], m.far[2] = m.lone[0], m.lone[1], m.lone[2]
         return
@@ -179,12 +185,18 @@ def convex_pair(m: Arrays, a: int, b: int) -> None:
     nx, ny, nz = m.apart[0], m.apart[1], m.apart[2]
     px, py, pz = m.touching[3], m.touching[4], m.touching[5]
     out = rb + 0.5 * gap
-    report(m, a, b, gap, px + out * nx, py + out * ny, pz + out * nz, nx, ny, nz)
     level = nx * px + ny * py + nz * pz
     m.middle[0], m.middle[1], m.middle[2] = m.touching[0], m.touching[1], m.touching[2]
-    facing(m, a, b, 1.0, horizon, level + rb, nx, ny, nz)
+    found = facing(m, a, b, 1.0, horizon, level + rb, nx, ny, nz)
     m.middle[0], m.middle[1], m.middle[2] = px, py, pz
-    facing(m, b, a, -1.0, horizon, ra - level - size, nx, ny, nz)
+    found += facing(m, b, a, -1.0, horizon, ra - level - size, nx, ny, nz)
+    crossed = 0
+    if found == 0 and m.shape_wholes[a, KIND] == BLOCK_SHAPE:
+        crossed = cross_edges(m, a, b, 1.0, horizon, nx, ny, nz)
+    elif found == 0 and m.shape_wholes[b, KIND] == BLOCK_SHAPE:
+        crossed = cross_edges(m, b, a, -1.0, horizon, nx, ny, nz)
+    if crossed < 2:  # else it lies anywhere between
+        report(m, a, b, gap, px + out * nx, py + out * ny, pz + out * nz, nx, ny, nz)
 
 
 def overlap(m: Arrays, a: int, b: int) -> None:
@@ -198,8 +210,9 @@ def overlap(m: Arrays, a: int, b: int) -> None:
     report(m, a, b, -m.law[0], px, py, pz, x / size, y / size, z / size)
 
 
-def facing(m: Arrays, a: int, b: int, way: float, horizon: float, level: float, x: float, y: float, z: float) -> None:
-    """Corners of a that are as near to b as its nearest point, within the horizon, each with its own distance."""
+def facing(m: Arrays, a: int, b: int, way: float, horizon: float, level: float, x: float, y: float, z: float) -> int:
+    """Corners of a that are as near to b as its nearest point, within the horizon, each with its own distance; how
+    many."""
     nx, ny, nz = way * x, way * y, way * z
     qx, qy, qz = m.middle[0], m.middle[1], m.middle[2]
     count, first = 0, 0
@@ -208,23 +221,63 @@ def facing(m: Arrays, a: int, b: int, way: float, horizon: float, level: float, 
     elif m.shape_wholes[a, KIND] == BLOCK_SHAPE:
         count = 8
     found = 0
-    rb = radius_of(m, b)
     for i in range(count):
         a_corner(m, a, first, i)
         height = nx * m.lone[0] + ny * m.lone[1] + nz * m.lone[2] - level
         dx, dy, dz = m.lone[0] - qx, m.lone[1] - qy, m.lone[2] - qz
         if height < horizon and dx * dx + dy * dy + dz * dz > m.law[0] * m.law[0] and found < 12:
-            size = separate(m, -1, b)
-            if size > 0.0 and size - rb < horizon and m.apart[0] * nx + m.apart[1] * ny + m.apart[2] * nz > ALIKE:
-                found += 1
-                gap = size - rb
-                out = rb + 0.5 * gap
-                cx, cy = m.touching[3] + out * m.apart[0], m.touching[4] + out * m.apart[1]
-                cz = m.touching[5] + out * m.apart[2]
-                if way > 0.0:
-                    report(m, a, b, gap, cx, cy, cz, m.apart[0], m.apart[1], m.apart[2])
-                else:
-                    report(m, b, a, gap, cx, cy, cz, -m.apart[0], -m.apart[1], -m.apart[2])
+            found += report_part(m, -1, a, b, way, horizon, nx, ny, nz)
+    return found
+
+
+def report_part(m: Arrays, part: int, a: int, b: int, way: float, horizon: float, x: float, y: float, z: float) -> int:
+    """Report a part of a, its point in `lone` (−1) or its edge in `edge` (−2), where it is before b along a direction:
+    1, else 0."""
+    rb, size = radius_of(m, b), separate(m, part, b)
+    gap = size - rb
+    if size <= 0.0 or gap >= horizon or m.apart[0] * x + m.apart[1] * y + m.apart[2] * z <= ALIKE:
+        return 0
+    if part == -2 and (near_end(m, 0) or near_end(m, 3)):
+        return 0
+    out = rb + 0.5 * gap
+    cx, cy = m.touching[3] + out * m.apart[0], m.touching[4] + out * m.apart[1]
+    cz = m.touching[5] + out * m.apart[2]
+    if way > 0.0:
+        report(m, a, b, gap, cx, cy, cz, m.apart[0], m.apart[1], m.apart[2])
+    else:
+        report(m, b, a, gap, cx, cy, cz, -m.apart[0], -m.apart[1], -m.apart[2])
+    return 1
+
+
+def near_end(m: Arrays, first: int) -> bool:
+    """Whether the point in `touching` is within the margin of an end of `edge`."""
+    total = 0.0
+    for i in range(3):
+        total += (m.touching[i] - m.edge[first + i]) * (m.touching[i] - m.edge[first + i])
+    return total < m.law[0] * m.law[0]
+
+
+def cross_edges(m: Arrays, a: int, b: int, way: float, horizon: float, x: float, y: float, z: float) -> int:
+    """Where b crosses the edges of the face of a box a that looks at it: how many."""
+    axis, most, side = 0, -1.0, 1.0
+    for k in range(3):
+        along = m.placed[a, k] * x + m.placed[a, 3 + k] * y + m.placed[a, 6 + k] * z
+        if abs(along) > most:
+            axis, most, side = k, abs(along), -way if along > 0.0 else way
+    found = 0
+    for j in range(1, 3):
+        across = (axis + j) % 3
+        other = 3 - axis - across
+        for sign in range(2):
+            for end in range(2):
+                for i in range(3):
+                    place = m.placed[a, 9 + i] + side * m.shapes[a, SIZES + axis] * m.placed[a, 3 * i + axis]
+                    place += (2.0 * sign - 1.0) * m.shapes[a, SIZES + across] * m.placed[a, 3 * i + across]
+                    m.edge[3 * end + i] = (
+                        place + (2.0 * end - 1.0) * m.shapes[a, SIZES + other] * m.placed[a, 3 * i + other]
+                    )
+            found += report_part(m, -2, a, b, way, horizon, way * x, way * y, way * z)
+    return found
 
 
 def a_corner(m: Arrays, s: int, first: int, i: int) -> None:
@@ -254,5 +307,6 @@ def hull_plane(m: Arrays, a: int, b: int) -> None:
 
 
 HULL_PAIRS = (
-    *(support, corner, dots, weigh, reduce, separate, radius_of, a_corner, facing, overlap, convex_pair, hull_plane),
+    *(support, corner, dots, weigh, reduce, separate, radius_of, a_corner, near_end, report_part, facing, cross_edges),
+    *(overlap, convex_pair, hull_plane),
 )

@@ -21,7 +21,7 @@ from phistar.geometry.round_pairs import ROUND_PAIRS
 from phistar.geometry.shape_columns import HALFSPACE, KIND
 
 VARYING = (
-    *("placed", "frame", "segment", "polygon", "corners", "ray", "nearest", "simplex", "far", "lone", "trial"),
+    *("placed", "frame", "segment", "polygon", "corners", "ray", "nearest", "simplex", "far", "lone", "edge", "trial"),
     *("normal", "closest", "touching", "apart", "middle"),
 )
 PLACE_CHANGE = 42  # gap, point and normal along six directions

@@ -118,7 +118,8 @@ def nearest_on(m: Arrays, b: int, length: float) -> float:
 
 
 def round_box(m: Arrays, a: int, b: int) -> None:
-    """A capsule a before a box b: the nearest point of its segment, and its ends where they are as near."""
+    """A capsule a before a box b: the nearest point of its segment, its ends, and where it leaves the face that it lies
+    along, which hold it where it is longer than that; a place that is near another one is not told again."""
     for k in range(3):
         m.segment[k], m.segment[3 + k] = 0.0, 0.0
         for j in range(3):
@@ -128,11 +129,42 @@ def round_box(m: Arrays, a: int, b: int) -> None:
     if half == 0.0:
         ball_box(m, a, b, 0.0)
         return
-    t = nearest_on(m, b, half)
-    if abs(t) < half:
+    t, first, last = nearest_on(m, b, half), over_face(m, b, half, -1.0), over_face(m, b, half, 1.0)
+    apart, radius = m.law[0], m.shapes[a, SIZES]
+    over = last - first > apart
+    enters = over and first > apart - half and (t > first + apart or t < first - radius)
+    leaves = over and last < half - apart and (t < last - apart or t > last + radius)
+    if enters:
+        ball_box(m, a, b, first)
+    if leaves:
+        ball_box(m, a, b, last)
+    between = (enters or leaves) and t > first and t < last  # then it lies along the face, and is as near at its ends
+    if abs(t) < half and not between:
         ball_box(m, a, b, t)
     ball_box(m, a, b, half)
     ball_box(m, a, b, -half)
+
+
+def over_face(m: Arrays, b: int, half: float, side: float) -> float:
+    """Where the segment, in `segment`, comes over (side −1) or leaves (1) the face of a box that its middle is farthest
+    beyond; beyond `half` where it never does."""
+    axis, most = 0, -1e300
+    for k in range(3):
+        beyond = abs(m.segment[k]) - m.shapes[b, SIZES + k]
+        if beyond > most:
+            axis, most = k, beyond
+    low, high = -half, half
+    for k in range(3):
+        if k != axis:
+            c, d, size = m.segment[k], m.segment[3 + k], m.shapes[b, SIZES + k]
+            if abs(d) > 1e-12:
+                low, high = (
+                    max(low, min((size - c) / d, (-size - c) / d)),
+                    min(high, max((size - c) / d, (-size - c) / d)),
+                )
+            elif abs(c) > size:
+                high = -2.0 * half
+    return low if side < 0.0 else high
 
 
 def ball_box(m: Arrays, a: int, b: int, t: float) -> None:
@@ -162,4 +194,4 @@ def ball_box(m: Arrays, a: int, b: int, t: float) -> None:
     report(m, a, b, gap, px, py, pz, nx, ny, nz)
 
 
-ROUND_PAIRS = (*(round_plane, clamp, round_round, spheres, excess, slope, nearest_on, round_box, ball_box),)
+ROUND_PAIRS = (*(round_plane, clamp, round_round, spheres, excess, slope, nearest_on, round_box, over_face, ball_box),)

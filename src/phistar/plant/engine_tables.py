@@ -56,7 +56,7 @@ def engine_tables(system: System) -> dict[str, np.ndarray]:
     floats(center=(one, 3), quaternion=(one, 4), rotation=(one, 9), placement=(one, 16), inertia=(one, INERTIA_FLOATS))
     floats(kept=(one, 13), moment=(one, 3), spin=24, twist=6)
     floats(shapes=(shapes, s.SHAPE_FLOATS), placed=(shapes, 12), moves=shapes, lowest=(shapes, 3), highest=(shapes, 3))
-    floats(far=3, lone=3, simplex=(4, 10), trial=4, normal=16, closest=6, touching=6, apart=3, middle=3)
+    floats(far=3, lone=3, edge=6, simplex=(4, 10), trial=4, normal=16, closest=6, touching=6, apart=3, middle=3)
     floats(segment=6, polygon=48, corners=48, frame=24, ray=16, nearest=8, law=c.LAW_FLOATS)
     floats(rows=(rows, c.ROW_FLOATS), row_jacobian=_whole_rows(system, largest), row_wrench=(rows, 6))
     wholes(nodes=(nodes, c.NODE_WHOLES), counts=c.COUNTS, free_wholes=(one, 2), shape_wholes=(shapes, s.SHAPE_WHOLES))
