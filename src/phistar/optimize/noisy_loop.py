@@ -34,6 +34,7 @@ class NoisySignature:
     inputs: tuple[str, ...] = ("x", "t", "m", "z", "g")
     outputs: tuple[tuple[str, ...], ...] = ((str(2 * GROUP),),)
     text: str = f"(x),(t),(m),(z),(g)->({2 * GROUP})"
+    kind: str = "f64"
 
 
 @dataclass(frozen=True)
