@@ -71,6 +71,17 @@ def test_strings_between_tips_pull_and_stop():
     agrees(plant, run(plant, 10, state=plant.state(*spread(satellite())), command=[0.1])[-1], [0.2], eps=1e-6)
 
 
+def test_optimal_control_brings_a_bending_arm_to_rest_where_it_should_be():
+    plant, o = plant_of(arm()), ps.optimize
+    plant.actuate("arm", "force", ["upper", "fore"])
+    goal, weights = np.zeros(8), np.zeros(8)
+    goal[[0, 4]], weights[[0, 4]] = (-0.2, 0.1), 1e3
+    terminal = [o.joint_position(goal, weights), o.joint_velocity(1.0)]
+    found = o.problem(plant, dt=0.01, steps=20, running=[o.control(1e-4)], terminal=terminal).solve(iterations=25)
+    assert found.converged and np.abs(found.q[-1, [0, 4]] - goal[[0, 4]]).max() < 1e-2
+    assert np.abs(found.v[-1, [0, 4]]).max() < 0.2 < np.abs(found.v[:, [0, 4]]).max()
+
+
 @pytest.mark.parametrize("kind", ["slider-crank", "four-bar"])
 def test_loops_whose_rod_bends(kind):
     model = linkage(kind)
