@@ -79,13 +79,12 @@ def _merge_transports_in(sweep: Sweep) -> Sweep:
     if sweep.direction == "flat":
         return sweep
     source = CHILDREN if sweep.direction == INWARD else PARENT
-    is_moved = lambda term: is_sent(term, source) and term.act == FORCE  # noqa: E731
     statements = {s.target: s.term for s in sweep.statements}
     for target, term in list(statements.items()):
-        carried = [(c, x) for c, x in _terms(term) if is_moved(x)]
+        carried = [(c, x) for c, x in _terms(term) if is_sent(x, source) and x.act == FORCE]
         if len(carried) < 2:
             continue
-        rest = [(c, x) for c, x in _terms(term) if not is_moved(x)]
+        rest = [(c, x) for c, x in _terms(term) if (c, x) not in carried]
         keeper = _keeper(target, carried, statements)
         parts = [(c, Field(target) if x.name == target else _inline(x.name, keeper, statements)) for c, x in carried]
         statements[keeper] = plus(parts)
