@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from phistar.estimation.body_kernels import errors_between, flow
 from phistar.estimation.free_body import ERRORS, FreeBody, rotation_vector, tensor
 from phistar.estimation.sigma_points import slopes, small_displacements
 from phistar.spatial import times
@@ -66,3 +67,14 @@ def test_a_rotation_vector_is_that_of_the_turn():
     w = np.random.default_rng(3).normal(size=(50, 3))
     w *= np.minimum(1.0, 3.0 / np.linalg.norm(w, axis=-1, keepdims=True))
     np.testing.assert_allclose(rotation_vector(exp(w)), w, atol=1e-12)
+
+
+def test_machine_code_flows_and_compares_bodies_as_the_formulas_do():
+    rng, fall = np.random.default_rng(8), np.array([0.1, -0.2, -1.0])
+    turn, misturn = exp(rng.normal(size=(2, 5, 3)))
+    six = np.array([1.3, 0.1, 1.0, 0.05, -0.1, 0.7]) + 0.05 * rng.normal(size=(5, 6))
+    place, velocity, spin, com, shift = rng.normal(size=(5, 5, 3))
+    body = FreeBody(turn, place, velocity, spin, six, com, misturn, shift)
+    later = body.later(0.05, fall).later(0.05, fall)
+    np.testing.assert_allclose(flow(body, 0.1, 2, fall).row, later.row, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(errors_between(body, later), body.away(later), rtol=0, atol=1e-13)

@@ -20,6 +20,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.errors import PhistarError, ShapeError
+from phistar.estimation.body_kernels import errors_between, flow
 from phistar.estimation.free_body import FreeBody
 from phistar.estimation.sighted_body import accelerations, correct, off
 from phistar.estimation.sigma_points import propagate_covariance, slopes, small_displacements
@@ -81,7 +82,7 @@ class PoseEstimate:
 
     def away(self, other: PoseEstimate) -> Array:
         """The errors (…, 14) that take this estimate to another."""
-        return self.body.away(other.body)[..., KNOWN_BY]
+        return errors_between(self.body, other.body)[..., KNOWN_BY]
 
     def nees(self, truth: PoseEstimate) -> Array:
         """Normalized error squared (…) against the true state: chi-squared with 14 degrees of freedom, if
@@ -244,10 +245,7 @@ class PoseFilter:
         """The body a time h later, left to itself."""
         fastest = float(np.max(np.linalg.norm(x.spin, axis=-1), initial=0.0))
         count = min(max(1, int(np.ceil(fastest * h / TURN))), 200)
-        body = x.body
-        for _ in range(count):
-            body = body.later(h / count, np.asarray(self.gravity, dtype=float))
-        return replace(x, body=body)
+        return replace(x, body=flow(x.body, h, count, self.gravity))
 
     def _noise(self, h: float) -> np.ndarray:
         return accelerations(np.array([h]), np.array([self.acceleration, self.angular_acceleration]), ERRORS)
