@@ -180,6 +180,7 @@ class _Local:
 
     def _embedding(self, closed: Model, links: RigidLinks | WideLinks) -> Any:
         whole = self.model.embedding
+        assert whole is not None
         split = [range(self.carriers), range(self.carriers, len(self.number))]
         chosen = [whole.groups[self.link].parent, self.link]
         pairs = [(bodies, k) for bodies, k in zip(split, chosen, strict=True) if len(bodies)]
