@@ -27,6 +27,7 @@ TITLES = {
     "rollout": "a step of a rollout",
 }
 SHORT = (("ur5", "UR5"), ("panda", "Panda"), ("talos", "Talos, 38 dof"), ("chain100", "chain of 100"))
+LEAST_CALL = 1.5  # times as fast as a Python call of Pinocchio's every public function is to be
 Facts = dict[str, Any]
 
 
@@ -97,6 +98,46 @@ def tables(facts: Facts) -> str:
     return "\n\n".join(parts)
 
 
+def calls_table(facts: Facts) -> str:
+    """Every public function one state at a time: our time, and how many times a Python call of Pinocchio's takes it."""
+    found = {row["robot"]: {call["function"]: call for call in row["calls"]} for row in facts["calls"]}
+    lines = ["## One state at a time, ns a call", "", worst_calls(facts), ""]
+    lines += ["| function | " + " | × | ".join(found) + " | × |", "|---|" + "---|" * (2 * len(found))]
+    for function in dict.fromkeys(name for calls in found.values() for name in calls):
+        known = [calls.get(function, {}) for calls in found.values()]
+        cells = [text for call in known for text in (_time(call.get("ours_ns")), _ratio(call.get("ratio")))]
+        lines.append(f"| {function} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def worst_calls(facts: Facts) -> str:
+    """The slowest public function of each robot, one state at a time, against Pinocchio's Python call."""
+    told = []
+    for row in facts["calls"]:
+        known = [call for call in row["calls"] if call["ratio"] is not None]
+        if known:
+            least = min(known, key=lambda call: call["ratio"])
+            below = sum(call["ratio"] < LEAST_CALL for call in known)
+            told.append(f"{row['robot']} {least['function']} {least['ratio']:.2f}× ({below} of {len(known)})")
+    return (
+        "One state a call, the slowest of all public functions against Pinocchio's Python call for the same (in "
+        f"brackets how many are below {LEAST_CALL}×): {', '.join(told)}."
+    )
+
+
+def short_floats_table(facts: Facts) -> str:
+    """float32 against float64, with the bound that is stated and what was lost; nothing of results without it."""
+    rows = facts.get("float32", [])
+    lines = ["## float32 against float64", "", "| function | robot | float64, ns | float32, ns | × | bound | lost |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    for row in rows:
+        digits = ["refused" if row[name] is None else f"{row[name]:.1e}" for name in ("error", "lost")]
+        ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}×"
+        cells = [row["function"], row["robot"], _time(row["wide_ns"]), _time(row["short_ns"]), ratio, *digits]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) if rows else ""
+
+
 def page(facts: Facts) -> str:
     notes = "\n".join(f"- {note}" for note in facts["notes"])
     problems = "\n".join(f"- {problem}" for problem in facts["problems"])
@@ -109,6 +150,8 @@ def page(facts: Facts) -> str:
                 machine(facts),
                 "![Ratios to the peers](benchmarks.svg)",
                 tables(facts),
+                calls_table(facts),
+                short_floats_table(facts),
                 f"## What was measured\n\n{notes}",
                 f"## Left out\n\n{problems}" if problems else "",
             ]
@@ -119,7 +162,8 @@ def page(facts: Facts) -> str:
 
 def renewed(readme: str, facts: Facts) -> str:
     """README.md with the table as the results are."""
-    text = f"\n{short_table(facts)}\n*{machine(facts)} [All of it](docs/index.md): `make bench`.*\n\n"
+    measured = f"*{machine(facts)} [All of it](docs/index.md): `make bench`.*"
+    text = f"\n{short_table(facts)}\n{worst_calls(facts)}\n\n{measured}\n\n"
     return TABLE.sub(lambda _: text, readme)
 
 

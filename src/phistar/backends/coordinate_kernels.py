@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernel import Kernel, compile_trace, units_of
+from phistar.backends.machine.call_doors import held_door, layout_is_known
 from phistar.backends.machine.recent import Recent
 from phistar.backends.machine.threads import spread
 from phistar.backends.traces.arrays import record
@@ -17,9 +18,12 @@ from phistar.model import Model
 _made: Recent[Kernel] = Recent(256)
 
 
-def compiled_map(model: Model, name: str, formula: Callable[..., np.ndarray]) -> tuple[Any, Callable[..., np.ndarray]]:
-    """`formula(model, q, dv)` or `formula(model, q0, q1)` as an entry for one state and a function of any batch. One
-    state has code of its own: so little is computed that to copy it to several lanes would take as long."""
+def compiled_map(
+    model: Model, name: str, formula: Callable[..., np.ndarray], slow: Callable[..., Any]
+) -> tuple[Callable[..., Any], Callable[..., np.ndarray]]:
+    """`formula(model, q, dv)` or `formula(model, q0, q1)` as a door for one state, which leaves all else to the `slow`
+    way, and a function of any batch. One state has code of its own: so little is computed that to copy it to several
+    lanes would take as long."""
     key = name, tuple((type(body.joint.kind).__name__, body.modes) for body in model.bodies)
 
     def on(lanes: int | None) -> Kernel:
@@ -29,7 +33,7 @@ def compiled_map(model: Model, name: str, formula: Callable[..., np.ndarray]) ->
         kernel = on(None)
         return spread(kernel.function, arrays, list(kernel.shapes))
 
-    return on(1).single, whole
+    return held_door(on(1).single, slow, slow) if layout_is_known() else slow, whole
 
 
 def _kernel(model: Model, name: str, formula: Callable[..., np.ndarray], lanes: int | None) -> Kernel:

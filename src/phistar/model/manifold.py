@@ -6,6 +6,7 @@ The maps run on floats and on traced numbers alike; machine code for them is mad
 import math
 from collections.abc import Iterator, Mapping
 from itertools import groupby
+from types import MethodType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,13 +76,15 @@ def draws(model: "Model") -> Iterator["tuple[np.ndarray, np.ndarray] | Body"]:
 
 
 def apply_map(model: "Model", name: str, given: Mapping[str, np.ndarray]) -> np.ndarray:
-    """`integrate` or `difference`: by its formula on traced numbers, else by machine code, kept for the next call."""
+    """`integrate` or `difference`: by its formula on traced numbers, else by machine code, which hides the model's own
+    method from the next call on."""
     formula, arrays = {"integrate": add_displacement, "difference": between}[name], tuple(given.values())
     if not model.nv or any(x.dtype == object for x in arrays):
         return formula(model, *arrays)
     leading_axes(given)
-    single, whole = model.kept(name, lambda: provider("phistar.model").compiled_map(model, name, formula))
-    model.__dict__[f"_{name}"] = single
+    slow = MethodType(getattr(type(model), name), model)
+    door, whole = model.kept(name, lambda: provider("phistar.model").compiled_map(model, name, formula, slow))
+    model.__dict__[name] = door
     return whole(*arrays)
 
 

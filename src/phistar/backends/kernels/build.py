@@ -269,12 +269,36 @@ _INTERLEAVED = ((0, 4, 2, 6), (1, 5, 3, 7))
 _HALVES = ((0, 1, 4, 5), (2, 3, 6, 7))
 
 
+_PAIRED = {  # of numbers of 32 bits, inside halves of 128: one, then two of each row, by turns
+    4: (((0, 4, 1, 5), (2, 6, 3, 7)), ((0, 1, 4, 5), (2, 3, 6, 7))),
+    8: (
+        ((0, 8, 1, 9, 4, 12, 5, 13), (2, 10, 3, 11, 6, 14, 7, 15)),
+        ((0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15)),
+    ),
+}
+_QUARTERS = ((0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15))
+
+
 def transpose_vectors(rows: Sequence[Local]) -> list[Local]:
-    """The columns of a square of vectors: 1, 2 or 4 of them."""
+    """The columns of a square of vectors: 1, 2 or 4 of them, or 8 of numbers of 32 bits."""
     if len(rows) == 1:
         return list(rows)
+    if rows[0].type.kind == "f32" and len(rows) in _PAIRED:
+        return _transpose_singles(rows)
     if len(rows) == 2:
         return [rows[0].shuffle(rows[1], (i, i + 2)) for i in range(2)]
     upper = [rows[0].shuffle(rows[1], mask) for mask in _INTERLEAVED]
     lower = [rows[2].shuffle(rows[3], mask) for mask in _INTERLEAVED]
     return [upper[i % 2].shuffle(lower[i % 2], _HALVES[i // 2]) for i in range(4)]
+
+
+def _transpose_singles(rows: Sequence[Local]) -> list[Local]:
+    """The same of 4 or 8 vectors of numbers of 32 bits, which processors interleave inside halves of 128."""
+    singles, pairs = _PAIRED[len(rows)]
+    fours = []
+    for top in range(0, len(rows), 4):
+        low, high = ([rows[top + k].shuffle(rows[top + k + 1], mask) for k in (0, 2)] for mask in singles)
+        fours.append([one.shuffle(other, mask) for one, other in (low, high) for mask in pairs])
+    if len(fours) == 1:
+        return fours[0]
+    return [upper.shuffle(lower, mask) for mask in _QUARTERS for upper, lower in zip(*fours, strict=True)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from phistar.backends.kernels.build import Code, Local, transpose_vectors
 from phistar.backends.kernels.kernel_ir import F64, I64, U32, Func, Table, Type
@@ -24,7 +25,7 @@ def copy_function(name: str, lanes: int, placed: bool, entry: Type = F64) -> Fun
     source, target = (entry.read, entry.to) if name == "pack" else (entry.to, entry.read)
     table = {"table": U32.read} if placed else {}
     code = Code(name, base=source, **sizes, **table, work=target, first=I64, last=I64)
-    width, packing, last, count = min(lanes, 4), name == "pack", code["last"], code["count"]
+    width, packing, last, count = square_width(lanes, entry.kind), name == "pack", code["last"], code["count"]
     rows = []
     for lane in range(lanes):
         state = code["first"] + lane
@@ -32,6 +33,11 @@ def copy_function(name: str, lanes: int, placed: bool, entry: Type = F64) -> Fun
     dense = code["k0"].same(code["columns"] * entry.size) & code["k1"].same(entry.size) & (count >= width)
     code.branch(dense, lambda: _squares(code, rows, width, packing), lambda: _entries(code, rows, packing))
     return code.function
+
+
+def square_width(lanes: int, kind: str) -> int:
+    """Rows of a square that is transposed in registers: what half of the longest vectors holds."""
+    return min(lanes, 8 if kind == "f32" and lanes >= 8 else 4)
 
 
 def _squares(code: Code, rows: list[Local], width: int, packing: bool) -> None:
@@ -137,7 +143,7 @@ class Rows:
     start: int
 
     def pack(self, count: int) -> None:
-        """So many entries into the memory, four lanes at a time."""
+        """So many entries into the memory, four or eight lanes at a time."""
         self._each(count, packing=True)
 
     def unpack(self, count: int) -> None:
@@ -145,10 +151,15 @@ class Rows:
         self._each(count, packing=False)
 
     def _each(self, count: int, packing: bool) -> None:
-        lanes, width = len(self.rows), min(len(self.rows), 4)
+        lanes, whole = len(self.rows), 0
+        if (wide := square_width(lanes, self.memory.type.kind)) > 4:
+            whole = count // wide * wide
+            for lane, entry in product(range(0, lanes, wide), range(0, whole, wide)):
+                self._tile(lane, entry, wide, packing, width=wide)
+        width = min(lanes, 4)
         for lane in range(0, lanes, width):
-            for entry, size in tiles(count, width):
-                self._tile(lane, entry, size, packing)
+            for entry, size in tiles(count - whole, width):
+                self._tile(lane, whole + entry, size, packing)
 
     def unpack_tile(self, entry: int, size: int, known: Mapping[int, Local] | None = None) -> None:
         """`size` entries from `entry` on: as many as are copied at once, or two, or one. Those that are `known` are not
@@ -156,8 +167,16 @@ class Rows:
         for lane in range(0, len(self.rows), min(len(self.rows), 4)):
             self._tile(lane, entry, size, False, known)
 
-    def _tile(self, lane: int, entry: int, size: int, packing: bool, known: Mapping[int, Local] | None = None) -> None:
-        lanes, width = len(self.rows), min(len(self.rows), 4)
+    def _tile(
+        self,
+        lane: int,
+        entry: int,
+        size: int,
+        packing: bool,
+        known: Mapping[int, Local] | None = None,
+        width: int = 4,
+    ) -> None:
+        lanes, width = len(self.rows), min(len(self.rows), width)
         item = Type(self.memory.type.kind).size
         rows = [row.bytes(item * entry) for row in self.rows[lane : lane + width]]
         cells = [self.memory.bytes(item * ((self.start + entry + i) * lanes + lane)) for i in range(size)]
