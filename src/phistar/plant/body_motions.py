@@ -88,6 +88,8 @@ class BodyMotions:
 
     def on_links(self, wrenches: np.ndarray) -> np.ndarray:
         """(Σ 6 + modes,): wrenches (p, 6), at parts' origins and in their axes, as forces on the links."""
+        if not self._bent:
+            return wrenches.reshape(-1)
         made, at = np.zeros(self._links[-1].stop), len(self.model.bodies)
         made[_rigid_rows(self.model)] = wrenches[:at]
         for body, node in self._bent.items():
@@ -99,7 +101,7 @@ class BodyMotions:
     @cached_property
     def _bent(self) -> dict[int, Node]:
         """All nodes of every body that bends, at once."""
-        bodies = enumerate(self.model.bodies)
+        bodies = enumerate(self.model.bodies if self.model.is_flexible else ())
         return {i: _nodes(x.flexible, self.q[x.mode_q_slice]) for i, x in bodies if x.flexible is not None}
 
     @property
