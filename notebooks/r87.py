@@ -29,7 +29,7 @@ def agree(name, a, b, within=1e-9):
 # %% [markdown]
 # ## §§II-V Links, forces and accelerations (eqs. 1-15, Fig. 1)
 #
-# Fig. 1, a chain whose links are counted from the tip, is not drawn again. A link has the inertia $M(k)$ (1), and $\phi(k,m)$ (2) carries forces over it, with the rules (3) of a transition matrix:
+# Fig. 1, a chain whose links are counted from the tip, is a drawing without numbers and left out. A link has the inertia $M(k)$ (1), and $\phi(k,m)$ (2) carries forces over it, with the rules (3) of a transition matrix:
 
 # %%
 A = ps.algebra(arm)
@@ -84,6 +84,37 @@ gyro = np.concatenate(
     [np.cross(V[2][:3], about_joint @ V[2][:3]), link.inertia.mass * np.cross(V[2][:3], np.cross(V[2][:3], p))]
 )
 agree("(7)-(9), the gyroscopic part of b(3)", by.b[at[2]], gyro)
+
+# %% [markdown]
+# The same with $b$ and $n$ as (7) and (15) have them. The paper's $\lambda = \alpha - [0;\ \omega\times v]$ is differentiated in the link, and the weight $F$ is a force at the mass centre; torques come out alike, and Newton's and Euler's equations hold as (8) and (9) have them, with (10).
+
+# %%
+own_n, own_b = [], []
+for k in range(N):
+    before, turning = V[k] - H[k, at[k]] * u[k], H[k, at[k]][:3] * u[k]  # V⁺(k), by (12)
+    own_n.append(np.concatenate([np.cross(before[:3], turning), np.cross(before[3:], turning)]))  # (15)
+    (w, slide), block = np.split(V[k], 2), M[at[k], at[k]]
+    m, I, lever = block[5, 5], block[:3, :3], np.array([block[2, 4], block[0, 5], block[1, 3]]) / block[5, 5]
+    F = m * arm.gravity
+    moment = np.cross(w, I @ w) + m * np.cross(lever, np.cross(w, slide)) - np.cross(lever, F)
+    own_b.append(np.concatenate([moment, m * np.cross(w, np.cross(w, lever)) + m * np.cross(w, slide) - F]))  # (7)
+own_accelerations = outward(np.zeros(6), wanted[::-1], own_n)  # (13), (14)
+x, own_forces = np.zeros(6), []
+for k in range(N):  # (4)-(6)
+    x = phi[k] @ x + M[at[k], at[k]] @ own_accelerations[k] + own_b[k]
+    own_forces.append(x)
+agree("(4)-(7), (13)-(15) as printed", [H[k, at[k]] @ own_forces[k] for k in range(N)], needed[::-1])
+spun = [np.concatenate([np.zeros(3), np.cross(x[:3], x[3:])]) for x in V]
+agree("λ = α − [0; ω × v]", own_accelerations, np.array(accelerations) - spun)
+(w, slide), (w_dot, slide_dot), m = V[2].reshape(2, 3), own_accelerations[2].reshape(2, 3), link.inertia.mass
+F, (T_in, F_in), (T_out, F_out) = m * arm.gravity, own_forces[2].reshape(2, 3), -own_forces[1].reshape(2, 3)  # (10)
+carried = slide_dot + np.cross(w, slide)
+agree(
+    "(8), Euler's equation of link 3",
+    about_joint @ w_dot + np.cross(w, about_joint @ w) + m * np.cross(p, carried),
+    T_in + np.cross(p, F) + T_out + phi[2][:3, 3:] @ F_out,
+)
+agree("(9), Newton's", m * (np.cross(w_dot, p) + np.cross(w, np.cross(w, p)) + carried), F + F_in + F_out)
 
 # %% [markdown]
 # ## §VI The two-point boundary-value problem (eqs. 16-21, Table I)
@@ -372,6 +403,30 @@ a_1 = [
 agree("(70), (71) a¹", a_1, inverse @ t)
 
 # %% [markdown]
+# The other two parts of (70), by bias forces and by bias accelerations, with $\Delta^-$ of (82) and $\psi(k^-,i^-)$, $\psi(k^+,i^+)$ as defined below (72). The three add up to the accelerations:
+
+# %%
+minus = [
+    kept[k]["gone"].T @ plus[k] @ kept[k]["gone"] + np.outer(kept[k]["h"], kept[k]["h"]) / kept[k]["D"]
+    for k in range(N)
+]
+hindered = [plus[k] @ kept[k]["P+"] - np.eye(6) for k in range(N)]
+nothing = np.zeros(6)
+a_2 = [
+    d[k] @ (b[k] + sum((psi[k, i] @ kept[i]["gone"] @ b[i] for i in range(k)), nothing))
+    + kept[k]["G"] @ sum((psi[i, k].T @ minus[i] @ b[i] for i in range(k + 1, N)), nothing)
+    for k in range(N)
+]
+a_3 = [
+    kept[k]["G"] @ (hindered[k] @ n[k] + sum((crossed[i, k].T @ hindered[i] @ n[i] for i in range(k + 1, N)), nothing))
+    + d[k] @ sum((psi[k, i] @ kept[i]["P+"] @ n[i] for i in range(k)), nothing)
+    for k in range(N)
+]
+agree("(70) a²", a_2, -inverse @ H @ by.phi @ np.concatenate(b))
+agree("(70) a³", a_3, -inverse @ H @ by.phi @ M @ by.phi.T @ np.concatenate(n))
+agree("(69), the sum of the three", np.add(a_1, np.add(a_2, a_3)), by_filter[::-1])
+
+# %% [markdown]
 # The library's three parts. The first is the paper's $a^1$ always; the other two are split as in (69) only at rest, where its accelerations and the library's are the same.
 
 # %%
@@ -427,12 +482,17 @@ print("the articulated 'mass' of link 6 by direction:", np.linalg.eigvalsh(rho_a
 # %% [markdown]
 # ## §XI Physical interpretation
 #
-# Fig. 3 shows filter and smoother as mirror images; as text it is the algorithm above, (35)-(43) one way and (44)-(47) back. $P$ is the inertia of the articulated body further out; once a joint is measured, nothing is felt about its free axis: $HP^+ = 0$ (printed $HP^-$).
+# Fig. 3 shows filter and smoother as mirror images; as text it is the algorithm above, (35)-(43) one way and (44)-(47) back. $P$ is the inertia of the articulated body further out; once a joint is measured, nothing is felt about its free axis: $HP^+ = 0$ (printed $HP^-$). The residual is the acceleration with all joints further in locked, and filter and smoother factor the inverse, $(I - L^*)D^{-1}(I - L)$ with a triangular $L$.
 
 # %%
 before_it, after_it = (np.abs([x["h"] @ x[name] for x in kept]).max() for name in ("P", "P+"))
 print(f"HP⁻ has entries up to {before_it:.2f}, HP⁺ up to {after_it:.0e}")
 assert after_it < 1e-12
+agree("the gain is 1 along the axis, HG = I", [x["h"] @ x["G"] for x in kept], np.ones(N))
+inboard_locked = [np.linalg.solve(inertia[: k + 1, : k + 1], t[: k + 1])[k] for k in range(N)]
+agree("e⁺(k), the joints further in locked", e_74, inboard_locked)
+L = H @ own.psi @ own.K
+agree("ℳ⁻¹ = (I − L*)D⁻¹(I − L)", (np.eye(N) - L).T @ np.linalg.solve(own.D, np.eye(N) - L), inverse)
 size = {
     "r, nothing measured": bodies.inertias,
     "P⁻, joints outboard measured": known.predicted,

@@ -262,6 +262,33 @@ met = [frees[0] + inverse_inertias[0] @ stated, frees[1] - inverse_inertias[1] @
 print("the tips then move alike, (22):", "proved" if met[0].equals(met[1]).proved else "not proved")
 
 # %% [markdown]
+# Fig. 1 of this pair, seen from the side: the closed chain (A), and cut at $c$, where the arms pull at each other with $f(0)$ (B).
+
+# %%
+lines = {
+    name: np.array(
+        [ps.forward_kinematics(arms[name], start[at], f)[:3, 3] for f in [*(f"joint{k}" for k in range(1, 7)), "tip"]]
+    )
+    for name, at in halves.items()
+}
+figure, axes = plt.subplots(1, 2, figsize=(8, 2.8), layout="constrained", sharey=True)
+for axis, gap, title in zip(axes, (0.0, 0.25), ("A", "B")):
+    for (name, line), sign in zip(lines.items(), (-1, 1)):
+        axis.plot(line[:, 0] + sign * gap, line[:, 2], "o-", label=f"arm {name}")
+        if gap:
+            pull = 0.2 * sign * f_cut[[3, 5]] / np.linalg.norm(f_cut[3:])
+            axis.annotate(
+                "",
+                line[-1, [0, 2]] + [sign * gap, 0] - pull,
+                line[-1, [0, 2]] + [sign * gap, 0],
+                arrowprops={"arrowstyle": "->"},
+            )
+    axis.set(title=title, xlabel="x [m]", aspect="equal")
+axes[0].annotate("c", lines["one"][-1, [0, 2]], xytext=(6, 6), textcoords="offset points")
+axes[0].legend(frameon=False)
+plt.show()
+
+# %% [markdown]
 # ## §6 Arms that hold a common object
 #
 # The object's inertia as it is felt while arms hold it is its own and theirs, $M + \sum X^*\Lambda X$, and accelerations and contact forces follow in $O(n) + O(l)$. Two arms and a box of 2 kg between their tips, at rest, pushed by the joints:

@@ -6,7 +6,7 @@
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
-from by_hand import chain_matrices, turn
+from by_hand import chain_matrices, cross, turn
 
 import phistar as ps
 from phistar.capture.baseline import TrajectorySettings
@@ -35,7 +35,7 @@ print(render(binary_tree(model)))
 # %% [markdown]
 # ## §2.2 Kinematics (eqs. 1-3)
 #
-# Poses are products of the joints' transforms (1), velocities and accelerations run outward, (2) and (3). By hand: transforms multiplied in NumPy, and differences of the poses along a motion of the open tree.
+# Poses are products of the joints' transforms (1), velocities and accelerations run outward, (2) and (3), at the inertial origin. The paper stacks its six-vectors the other way round; here the angular part is first. By hand: transforms multiplied in NumPy, the recursions, and differences of the poses along a motion of the open tree.
 
 
 # %%
@@ -54,6 +54,28 @@ def poses(q):
     return np.array(found)
 
 
+def spatial(pose):
+    """X of a pose, with the angular part first."""
+    R = pose[:3, :3]
+    return np.block([[R, np.zeros((3, 3))], [cross(pose[:3, 3]) @ R, R]])
+
+
+def crossed(v):
+    """The matrix of v × (·) between twists."""
+    return np.block([[cross(v[:3]), np.zeros((3, 3))], [cross(v[3:]), cross(v[:3])]])
+
+
+def recursion(q, qd, qdd):
+    """Twists (2) and their rates (3) at the inertial origin, and the axes s."""
+    twists, rates, axes = [], [], []
+    for k, body in enumerate(model.bodies):
+        inner = model.parents[k]
+        axes.append(spatial(poses(q)[k])[:, :3] @ body.joint.kind.axis)
+        twists.append((twists[inner] if inner >= 0 else 0.0) + axes[k] * qd[k])
+        rates.append((rates[inner] if inner >= 0 else 0.0) + axes[k] * qdd[k] + crossed(twists[k]) @ axes[k] * qd[k])
+    return np.array(twists), np.array(rates), axes
+
+
 tree = model.tree
 rng = np.random.default_rng(0)
 place, speed, rate = rng.uniform(-1, 1, (3, tree.nv))
@@ -70,6 +92,19 @@ accelerations = np.array([ps.frame_acceleration(tree, place, speed, rate, name) 
 agree("(2), all links", velocities[:, 3:], (ahead - behind)[:, :3, 3] / (2 * h), 1e-6)
 agree("(3), all links", accelerations[:, 3:], (ahead - 2 * now + behind)[:, :3, 3] / h**2, 1e-5)
 spins = np.einsum("kij,klj->kil", (ahead - behind)[:, :3, :3] / (2 * h), now[:, :3, :3])
+twists, rates, axes = recursion(place, speed, rate)
+agree(
+    "(1), the last link's X",
+    spatial(now[-1]),
+    spatial(now[tree.parents[-1]]) @ spatial(transform(tree.bodies[-1], place[-1])),
+)
+arms = [np.cross(now[k, :3, 3], velocities[k, :3]) for k in range(len(names))]
+agree("(2), the recursion", twists, velocities + np.concatenate([0 * velocities[:, :3], arms], axis=1))
+spatial_rates = accelerations.copy()  # v̇ at the inertial origin, of a field of velocities that stands still
+for k in range(len(names)):
+    spin, point = velocities[k, :3], now[k, :3, 3]
+    spatial_rates[k, 3:] -= np.cross(accelerations[k, :3], point) + np.cross(spin, velocities[k, 3:])
+agree("(3), the recursion", rates, spatial_rates)
 agree("(2), their spins", velocities[:, :3], np.stack([spins[:, 2, 1], spins[:, 0, 2], spins[:, 1, 0]], axis=1), 1e-6)
 
 # %% [markdown]
@@ -106,10 +141,26 @@ agree("(4), (7): E by differences of U", E @ Qd, path[1], 1e-6)
 # %% [markdown]
 # ## §2.4 Dynamics (eqs. 10-12)
 #
-# Inverse dynamics in three steps: joint motions from $Q$; the forces $\rho$ as if the loops were open, (10)-(12); $\tau = E^T\rho$. Lagrange's equations know nothing of any of it: kinetic and potential energy by differences of the poses, and their derivatives by differences again.
+# Inverse dynamics in three steps: joint motions from $Q$; the forces $\rho$ as if the loops were open, the inertial forces $F$ (10), added up from the tips (11), along the axes (12); $\tau = E^T\rho$. There is no friction here, $\eta = 0$. Lagrange's equations know nothing of any of it: kinetic and potential energy by differences of the poses, and their derivatives by differences again.
 
 
 # %%
+def joint_forces(q, qd, qdd):
+    """ρ by (1)-(3) and (10)-(12), in NumPy; the weight is what the external forces F^e hold up."""
+    placed, twists, rates, axes = poses(q), *recursion(q, qd, qdd)
+    total = []
+    for k, body in enumerate(model.bodies):
+        out = np.linalg.inv(spatial(placed[k]))
+        inertia = out.T @ body.inertia.matrix @ out  # at the inertial origin
+        center = (placed[k] @ np.append(body.inertia.com, 1.0))[:3]
+        weight = body.inertia.mass * np.concatenate([np.cross(center, model.gravity), model.gravity])
+        total.append(inertia @ rates[k] - crossed(twists[k]).T @ inertia @ twists[k] - weight)  # (10)
+    for k in reversed(range(len(total))):  # (11)
+        if model.parents[k] >= 0:
+            total[model.parents[k]] = total[model.parents[k]] + total[k]
+    return np.array([axes[k] @ total[k] for k in range(len(total))])  # (12)
+
+
 def energies(Q, Qd):
     """Kinetic and potential energy, from the poses at neighbouring configurations."""
     h, kinetic, potential = 1e-4, 0.0, 0.0
@@ -135,11 +186,7 @@ slope = [(np.subtract(*energies(Q + h * x, Qd)) - np.subtract(*energies(Q - h * 
 tau = machine.inverse_dynamics(Q, Qd, Qdd)
 print("τ =", tau.round(4))
 agree("(10)-(12) and Lagrange's equations", tau, flow - np.array(slope), 1e-5)
-S = ps.algebra(tree)
-lift = S.E.dense(path[0]).T @ np.concatenate([np.zeros(3), -model.gravity])
-H, phi, M = S.H.dense(path[0]), S.phi.dense(path[0]), S.M.dense(path[0])
-motion = phi.T @ (H.T @ path[2] + S.a.apply(path[0], v=path[1]) + lift)  # (3)
-rho = H @ phi @ (M @ motion + S.b.apply(path[0], v=path[1]))  # (10)-(12); no friction
+rho = joint_forces(*path)
 agree("τ = E*ρ", tau, E.T @ rho, 1e-6)
 by_energy = np.array([[momentum(Q, x) @ y for x in np.eye(3)] for y in np.eye(3)])
 agree("H(Q), and the mass matrix of the kinetic energy", machine.mass_matrix(Q), by_energy, 1e-6)
@@ -244,7 +291,7 @@ agree("τ and the explicit matrices of the PUMA", law.following(line)(run.t[k], 
 # %% [markdown]
 # ## §4 The grapple
 #
-# Two PUMA 560 arms on a base, three fingers each, and a floating object. Fig. 4, drawn by the library from the bundled scene:
+# Two PUMA 560 arms on a base, three fingers each, and a floating object; where the paper gives it five massless links, a body has a free joint here. Fig. 4, drawn by the library from the bundled scene:
 
 # %%
 scene = ps.Scene.load("grapple").setting(0)

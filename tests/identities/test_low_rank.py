@@ -50,3 +50,54 @@ def test_several_are_taken_one_after_the_other():
     assert np.allclose(found.apply(q, x, **given), found.dense(q, **given) @ x, rtol=1e-8)
     laws = [step.law for step in found.derivation().steps]
     assert "matrix inversion lemma" in laws and "(" in str(found.simplify())
+
+
+def test_columns_of_low_rank_are_made_by_one_sweep():
+    """At n = 30, by hand: Riccati's equation and two columns inward; Ω(0) and the columns outward again."""
+    a = ps.algebra()
+    few = a.operator("Few", "Rates", "R2")
+    seen, stiff = (few @ a.mass.inv @ few.T).inv, (a.J @ (a.mass + few.T @ few).inv @ a.J.T).inv
+    assert seen.cost(30).total < 15_000 and stiff.cost(30).total < 24_000
+    assert seen.simplify().show() == "([(I − HψK)Few*]*[D⁻¹[(I − HψK)Few*]])⁻¹"
+    for statement in (seen, stiff):
+        data = json.loads(json.dumps(statement.derivation().certificate()))
+        replay(data)
+        assert evaluate(data, 0) < 1e-50
+
+
+def test_columns_of_low_rank_have_the_value_of_matrices():
+    model, rng = ps.chain(7), np.random.default_rng(3)
+    a = ps.algebra(model, ["tip"])
+    few = a.operator("Few", "Rates", "R2")
+    q, rows, x = model.random(rng), rng.normal(size=(2, 7)), rng.normal(size=7)
+    mass, J = ps.mass_matrix(model, q), ps.jacobian(model, q, "tip")
+    mobility = np.linalg.inv(mass)
+    cases = (
+        ((few @ a.mass.inv @ few.T).inv, np.linalg.inv(rows @ mobility @ rows.T)),
+        ((a.J @ (a.mass + few.T @ few).inv @ a.J.T).inv, np.linalg.inv(J @ np.linalg.inv(mass + rows.T @ rows) @ J.T)),
+        (
+            a.mass.inv @ few.T @ (few @ a.mass.inv @ few.T).inv @ few @ a.mass.inv,
+            mobility @ rows.T @ np.linalg.inv(rows @ mobility @ rows.T) @ rows @ mobility,
+        ),
+    )
+    for statement, matrix in cases:
+        y = x[: len(matrix)]
+        assert np.allclose(statement.apply(q, y, Few=rows), matrix @ y, rtol=1e-9)
+        assert np.allclose(ps.compile(statement, model)(q, y, rows), matrix @ y, rtol=1e-9)
+
+
+@pytest.mark.parametrize("c, d", [(1, 2), (3, -0.25)])
+def test_multiples_of_inverses_add_up_to_one_inverse(c, d):
+    model, rng = ps.chain(5), np.random.default_rng(0)
+    a = ps.algebra(model)
+    weight = a.operator("W_j", "Rates", "Torques", structure="positive block-diagonal")
+    q, x, w = model.random(rng), rng.normal(size=5), np.diag(rng.uniform(0.5, 2.0, 5))
+    mass = ps.mass_matrix(model, q)
+    for statement, matrix in (
+        ((c * a.mass.inv + d * weight.inv).inv, c * np.linalg.inv(mass) + d * np.linalg.inv(w)),
+        ((a.mass + a.mass @ weight.inv @ a.mass).inv, mass + mass @ np.linalg.inv(w) @ mass),
+    ):
+        assert np.allclose(statement.apply(q, x, W_j=w), np.linalg.solve(matrix, x), rtol=1e-8)
+        data = json.loads(json.dumps(statement.derivation().certificate()))
+        replay(data)
+        assert evaluate(data, 0) < 1e-50

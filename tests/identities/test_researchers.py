@@ -1,4 +1,4 @@
-"""A hundred statements nobody has named: linear in the links, and as cheap as the best form known by hand."""
+"""Statements nobody has named: linear in the links, and as cheap as the best form known by hand."""
 
 import pytest
 
@@ -9,8 +9,9 @@ from phistar.sweeps.search import LINKS, operations
 from tests.identities.gains import GAINS
 from tests.identities.researchers import CASES as STATICS
 from tests.identities.researchers import Study
+from tests.identities.triangular import TRIANGULAR
 
-CASES = STATICS | GAINS
+CASES = STATICS | GAINS | TRIANGULAR
 WORSE = 1.01  # how much more than the hand's form what is found may cost
 
 
@@ -32,7 +33,9 @@ def test_the_hand_s_form_is_the_statement(name):
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("name", ["acceleration energy", "springs after inertia", "inertia through springs", *GAINS])
+@pytest.mark.parametrize(
+    "name", ["acceleration energy", "springs after inertia", "inertia through springs", *GAINS, *TRIANGULAR]
+)
 def test_proofs_with_numbers_and_with_two_inertias_have_certificates_that_hold(name):
     study, case = Study(CASES[name].kind), CASES[name]
     proof = case.statement(study).equals(case.hand(study)).derivation.certificate()

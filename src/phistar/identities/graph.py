@@ -7,18 +7,26 @@ operator are merged (ψa + ψb = ψ(a + b)), which is all it takes for the one-p
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from phistar.errors import StatementError
+from phistar.identities.factor import factor
 from phistar.identities.graph_values import ONE, Apply, Blocks, Bracketed, Operand, Pairing, Solve, Total, Value
-from phistar.identities.polynomial import Polynomial, expand, is_memoryless
+from phistar.identities.polynomial import Polynomial, expand, is_memoryless, letters
 from phistar.operators.interned import ONE as UNIT
 from phistar.operators.interned import collect, times, without_zeros
 from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER, definition, is_narrow, together
 from phistar.operators.meanings import DIAGONALS
-from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
-from phistar.operators.spaces import Space
+from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint, product
+from phistar.operators.spaces import FORCES, Space
+from phistar.operators.symbols import E_PHI, Symbols
 from phistar.operators.two_way import BRANCHING
+
+SHIFTS = ("E_phi", "K", "E_psi")  # ℰφ, and what begins with it
+TRANSITION = "transition"
+"""The letter for (I − ℰφR)⁻¹, or (N − ℰφR)⁻¹, in graphs; in statements it is an inverse."""
 
 
 def apply(node: Node, value: Value) -> Value:
@@ -37,10 +45,60 @@ def apply(node: Node, value: Value) -> Value:
             assert node.codomain is not None
             return total([(c, apply(adjoint(term), value)) for c, term in inner.terms], node.codomain)
         case Inverse(of=inner) if not is_memoryless(node):
-            return _solve(inner, value)
+            step = transition_of(inner)
+            if step is None:
+                return _solve(inner, value)
+            assert node.codomain is not None
+            return total([(1 / step.c, _apply_letter(step.letter, value))], node.codomain)
         case Inverse(of=inner) if not isinstance(inner, Symbol):
             return _apply_letter(Inverse(together(inner)), value)
     return _apply_letter(node, value)
+
+
+@dataclass(frozen=True)
+class Transition:
+    """N − ℰφR, or its adjoint: `letter` stands for what its inverse does, c times; of a multiple of I, c is that."""
+
+    c: Fraction
+    letter: Node
+
+
+@cache
+def transition_of(node: Node) -> Transition | None:
+    """What N − ℰφR with memoryless N and R, or its adjoint, is inverted by; None for other operators."""
+    for starred, whole in enumerate((expand(node), expand(node).adjoint())):
+        own = {word: c for word, c in whole.terms.items() if all(map(is_memoryless, word))}
+        steps = {word: c for word, c in whole.terms.items() if word not in own}
+        known = all(map(_is_one_step, steps)) and all(_is_of_no_vector(x) for word in own for x in word)
+        if not own or not steps or whole.source != FORCES or whole.target != FORCES or not known:
+            continue
+        c = own[()] if own.keys() == {()} else UNIT
+        step = Polynomial({}, FORCES, FORCES)
+        for word, d in steps.items():
+            first = word[0]
+            assert isinstance(first, Symbol)
+            opened = expand(Identity(FORCES) if first is E_PHI else product(*_factors(compound(first))[1:]))
+            step = step.plus(opened @ Polynomial({word[1:]: UNIT}, FORCES, first.domain), -d / c)
+        parts = (factor(step), *(() if own.keys() == {()} else (factor(Polynomial(own, FORCES, FORCES)),)))
+        letter = Symbol(TRANSITION, FORCES, FORCES, frozenset({"causal"}), parts)
+        return Transition(c, adjoint(letter) if starred else letter)
+    return None
+
+
+def _factors(node: Node) -> tuple[Node, ...]:
+    return node.factors if isinstance(node, Product) else (node,)
+
+
+def _is_one_step(word: tuple[Node, ...]) -> bool:
+    """Whether a word is ℰφ, K or ℰψ before memoryless letters."""
+    first = word[0]
+    begins = isinstance(first, Symbol) and first.name in SHIFTS
+    return begins and all(is_memoryless(x) and _is_of_no_vector(x) for x in word[1:])
+
+
+def _is_of_no_vector(letter: Node) -> bool:
+    made = (*BRACKETS, *MADE, REGRESSOR, TOGETHER)
+    return not any(x.name in made for x in letters(letter) if isinstance(x, Symbol))
 
 
 def _solve(inner: Node, value: Value) -> Value:
@@ -163,8 +221,6 @@ def memoryless_letters(node: Node) -> list[Symbol]:
 
 def compound(symbol: Symbol) -> Node:
     """Definition of a symbol in terms of other symbols."""
-    from phistar.operators.symbols import Symbols
-
     if symbol.name in MADE:
         return definition(symbol, Symbols().with_acceleration(symbol.of[0]))
     if symbol.name in ("C_f", "C_b", "rho"):

@@ -23,7 +23,19 @@ from phistar.identities.match import everywhere, instance_of
 from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
 from phistar.identities.riccati import lemma_1
 from phistar.operators.interned import collect, without_zeros
-from phistar.operators.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, identity, product
+from phistar.operators.nodes import (
+    Identity,
+    Inverse,
+    Node,
+    Product,
+    Sum,
+    Symbol,
+    adjoint,
+    identity,
+    inverse,
+    product,
+    summation,
+)
 from phistar.operators.spaces import FORCES, MOTIONS, RANKS, RATES, TORQUES
 from phistar.operators.symbols import Symbols
 
@@ -51,7 +63,7 @@ def _uses_of_split_product(whole: Node, factors: tuple[Node, ...], split: Node) 
 
 
 def split_sum(node: Node) -> Rewrite | None:
-    """(X⁻¹ + Y⁻¹)⁻¹ = X(X + Y)⁻¹Y, one inverse in place of three; block by block it is for `split_blocks`."""
+    """(cX⁻¹ + dY⁻¹)⁻¹ = X(dX + cY)⁻¹Y, one inverse in place of three; block by block it is for `split_blocks`."""
     return None if is_memoryless(node) else _split_sum(node)
 
 
@@ -65,26 +77,71 @@ def _split_sum(node: Node) -> Rewrite | None:
     if not isinstance(inner, Sum) or len(inner.terms) != 2:
         return None
     (c, one), (d, other) = inner.terms
-    if (c, d) != (1, 1) or not (isinstance(one, Inverse) and isinstance(other, Inverse)):
+    if not (isinstance(one, Inverse) and isinstance(other, Inverse)):
         return None
     x, y = one.of, other.of
-    whole = x + y
+    whole = d * x + c * y
     if isinstance(whole, Sum) and not whole.terms:
         return None
-    split = product(x, Inverse(whole), y)
-    return Rewrite(split, lambda: _uses_of_split_sum(inner, x, y, whole, split))
+    for (e, one), (f, other) in (((c, x), (d, y)), ((d, y), (c, x))):
+        if is_memoryless(Inverse(other)) and not is_memoryless(Inverse(one)):
+            return _split_off(inner, (e, one), (f, other), whole)
+    split = product(x, inverse(whole), y)
+    return Rewrite(split, lambda: _uses_of_split_sum(inner, (c, x), (d, y), whole, split))
 
 
-def _uses_of_split_sum(inner: Node, x: Node, y: Node, whole: Node, split: Node) -> tuple[Use, ...]:
-    """Multiplied back: (X⁻¹ + Y⁻¹)X(X + Y)⁻¹Y = I."""
-    rest = product(Inverse(whole), y)
+def _split_off(inner: Node, first: tuple[Fraction, Node], second: tuple[Fraction, Node], whole: Node) -> Rewrite:
+    """(cX⁻¹ + dY⁻¹)⁻¹ = (Y − cYS⁻¹Y)/d with S = dX + cY, where Y is memoryless: X is not applied."""
+    (c, x), (d, y) = first, second
+    rest = product(inverse(whole), y)
+    split = summation([(1 / d, y), (-c / d, product(y, rest))])
+
+    def why() -> tuple[Use, ...]:
+        """Multiplied back, by YY⁻¹ = I, XX⁻¹ = I and SS⁻¹ = I."""
+        unit = (
+            use(inverse_on_the_left(y)),
+            *scale_uses((use(inverse_on_the_left(y), None, rest),), -c),
+            *scale_uses((use(inverse_on_the_left(x), None, rest),), c),
+            *scale_uses((use(inverse_on_the_right(whole), Inverse(x), y),), -c / d),
+        )
+        return by_right_inverse(Inverse(inner), split, unit)
+
+    return Rewrite(split, why)
+
+
+def _uses_of_split_sum(
+    inner: Node, first: tuple[Fraction, Node], second: tuple[Fraction, Node], whole: Node, split: Node
+) -> tuple[Use, ...]:
+    """Multiplied back: (cX⁻¹ + dY⁻¹)X(dX + cY)⁻¹Y = I."""
+    (c, x), (_, y) = first, second
+    rest = product(inverse(whole), y)
     unit = (
-        use(inverse_on_the_left(x), None, rest),
-        *scale_uses((use(inverse_on_the_left(y), None, rest),), Fraction(-1)),
+        *scale_uses((use(inverse_on_the_left(x), None, rest),), c),
+        *scale_uses((use(inverse_on_the_left(y), None, rest),), -c),
         use(inverse_on_the_right(whole), Inverse(y), y),
         use(inverse_on_the_left(y)),
     )
     return by_right_inverse(Inverse(inner), split, unit)
+
+
+def split_shared_factor(node: Node) -> Rewrite | None:
+    """(XA + XB)⁻¹ = (A + B)⁻¹X⁻¹ and (AX + BX)⁻¹ = X⁻¹(A + B)⁻¹ for a square X."""
+    inner = node.of if isinstance(node, Inverse) else None
+    if not isinstance(inner, Sum) or len(inner.terms) < 2 or is_memoryless(node):
+        return None
+    words = [(c, x.factors if isinstance(x, Product) else (x,)) for c, x in inner.terms]
+    for at in (0, -1):
+        ends = {factors[at] for _, factors in words}
+        shared = next(iter(ends))
+        if len(ends) > 1 or isinstance(shared, Identity) or shared.domain is None or shared.codomain is None:
+            continue
+        if shared.domain.over != shared.codomain.over:
+            continue
+        rests = [(c, factors[1:] if at == 0 else factors[:-1]) for c, factors in words]
+        rest = summation((c, product(*x) if x else identity()) for c, x in rests)
+        whole = product(shared, rest) if at == 0 else product(rest, shared)
+        return split_product(Inverse(whole))
+    return None
 
 
 def _is_positive_sum(node: Node) -> bool:

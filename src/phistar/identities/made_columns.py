@@ -6,15 +6,18 @@ F = VR* are all that L and R are needed for: V*(D − DE S⁻¹(DF)*)V with S = 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 
-from phistar.identities.justify import Rewrite, Step, Uses, rewrite_once, scale_uses, use
+from phistar.identities.factor import factor
+from phistar.identities.justify import Rewrite, Step, Uses, product_of, rewrite_once, scale_uses, use
 from phistar.identities.law import Law
 from phistar.identities.match import instance_of
-from phistar.identities.polynomial import expand, letters
+from phistar.identities.polynomial import expand, is_memoryless, letters
 from phistar.operators.linearized import TOGETHER, is_narrow, together
 from phistar.operators.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, inverse, product, summation
+from phistar.operators.spaces import RANKS
 
 TITLE = "columns made once"
 
@@ -26,6 +29,99 @@ def by_columns(node: Node) -> list[Step]:
         steps.append(Step(node, found.node, TITLE, "", found.uses))
         node = found.node
     return steps
+
+
+def columns_made_once(node: Node) -> Iterator[tuple[Node, list[Step]]]:
+    """Forms with columns of what has low rank made once, as a form stands and then with the result multiplied out."""
+    steps: list[Step] = []
+    while once := _by_squares(node):
+        steps = [*steps, *once]
+        polynomial = expand(once[-1].after)
+        yield factor(polynomial), steps
+        node = summation((c, product_of(word)) for word, c in polynomial.terms.items())
+
+
+def _by_squares(node: Node) -> list[Step]:
+    """The steps to squares Z*SZ of columns that something of low rank takes as [Z]*[SZ], which one sweep makes; and to
+    the same columns wherever else they stand."""
+    steps: list[Step] = []
+    made = dict.fromkeys(x for x in reversed(letters(node)) if _is_columns(x))
+    while (found := rewrite_once(node, lambda part: _by_square(part, made) or _by_made(part, made))) is not None:
+        steps.append(Step(node, found.node, TITLE, "", found.uses))
+        node = found.node
+    return steps
+
+
+def _by_square(node: Node, made: dict[Node, None]) -> Rewrite | None:
+    factors = _factors(node)
+    if len(factors) < 3 or not is_narrow(node) or not is_narrow(adjoint(node)):
+        return None
+    if not _is_of_ranks(node):
+        return _by_few(node, factors)
+    for middle in {len(factors) // 2, (len(factors) - 1) // 2}:
+        left, right = product(*factors[:middle]), product(*factors[len(factors) - middle :])
+        weight = factors[middle : len(factors) - middle]
+        if len(weight) > 1 or any(map(_is_together, factors)) or not _is_swept(right):
+            continue
+        if _is_adjoint(left, right) and all(map(is_memoryless, weight)):
+            columns = together(right)
+            weighted = together(product(*weight, columns))
+            made |= dict.fromkeys((weighted, columns))
+            return _as_rewrite(node, adjoint(columns) @ weighted)
+    return None
+
+
+def _by_few(node: Node, factors: tuple[Node, ...]) -> Rewrite | None:
+    """YSY* of frames or closures with a few coordinates between, Y made once."""
+    for at, weight in enumerate(factors):
+        left, right = product_of(factors[:at]), product_of(factors[at + 1 :])
+        if _is_of_ranks(weight) and isinstance(right, Product) and _is_swept(right) and _is_adjoint(left, right):
+            made = together(adjoint(right))
+            return _as_rewrite(node, product(made, weight, adjoint(made)))
+    return None
+
+
+def _is_of_ranks(node: Node) -> bool:
+    return all(space is not None and space.over in RANKS for space in (node.domain, node.codomain))
+
+
+def _is_adjoint(left: Node, right: Node) -> bool:
+    """Whether one is the other's adjoint, with columns written out."""
+    one, other = (expand(_open_brackets(x)[0]) for x in (left, right))
+    return one.same_as(other.adjoint())
+
+
+def _by_made(node: Node, made: dict[Node, None]) -> Rewrite | None:
+    """Columns that are made already, in place of what they are made of."""
+    factors = _factors(node)
+    for columns in made:
+        whole = expand(_open_brackets(columns)[0])
+        for whole_or_adjoint, letter in ((whole, columns), (whole.adjoint(), adjoint(columns))):
+            for i, j in _runs(factors, letter):
+                if expand(product(*factors[i:j])).same_as(whole_or_adjoint):
+                    return _as_rewrite(node, product(*factors[:i], letter, *factors[j:]))
+    return None
+
+
+def _runs(factors: tuple[Node, ...], letter: Node) -> Iterator[tuple[int, int]]:
+    """Where in a product something maps between the spaces of a letter."""
+    for i in range(len(factors)):
+        for j in range(i + 2, len(factors) + 1):
+            if (factors[i].codomain, factors[j - 1].domain) == (letter.codomain, letter.domain):
+                yield i, j
+
+
+def _is_columns(letter: Node) -> bool:
+    return isinstance(letter, Symbol) and letter.name == TOGETHER and letter.source.over in RANKS
+
+
+def _is_together(node: Node) -> bool:
+    return any(isinstance(x, Symbol) and x.name == TOGETHER for x in letters(node))
+
+
+def _is_swept(node: Node) -> bool:
+    """Whether an operator takes a sweep to apply."""
+    return any(isinstance(x, Symbol) and x.name in ("phi", "psi", "mass") for x in letters(node))
 
 
 def _by_columns(node: Node) -> Rewrite | None:

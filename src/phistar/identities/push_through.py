@@ -10,6 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from phistar.identities.factor import factor
+from phistar.identities.graph import transition_of
 from phistar.identities.inverses import cancel
 from phistar.identities.justify import (
     Instance,
@@ -29,6 +30,7 @@ from phistar.identities.match import WordRule
 from phistar.identities.polynomial import Polynomial, Word, expand
 from phistar.operators.interned import ONE
 from phistar.operators.nodes import Identity, Inverse, Node, Product, Sum, inverse, product, scale_by, summation
+from phistar.operators.symbols import E_PHI
 
 Term = tuple[Fraction, Node]
 
@@ -119,13 +121,15 @@ _BESIDE = Law("inverse_beside_a_term_of_its_sum", "", lambda s: (s.I, s.I), (), 
 
 
 def sum_rules(polynomial: Polynomial) -> list[WordRule]:
-    """tS⁻¹ = I − …S⁻¹ and S⁻¹t = I − S⁻¹… for the longest term t of each sum S that a polynomial has the inverse of."""
+    """tS⁻¹ = I − …S⁻¹ and S⁻¹t = I − S⁻¹… for the longest term t, or ℰφ, of each sum S with an inverse there."""
     found = dict.fromkeys(x for word in polynomial.terms for x in word if isinstance(x, Inverse))
     rules: list[WordRule] = []
     for letter in found:
         inner = expand(letter.of)
         longest = max(inner.terms, key=len, default=())
-        if len(inner.terms) < 2 or len(longest) < 2:
+        if (E_PHI,) in inner.terms and transition_of(letter.of) is not None:
+            longest = (E_PHI,)  # a shift beside a recursion is in it already
+        elif len(inner.terms) < 2 or len(longest) < 2:
             continue
         c = inner.terms[longest]
         others = [(-d / c, product_of(word)) for word, d in inner.terms.items() if word != longest]

@@ -30,6 +30,7 @@ from phistar.identities.inverses import (
     open_inverses,
     split_blocks,
     split_product,
+    split_shared_factor,
     split_sum,
 )
 from phistar.identities.justify import (
@@ -48,11 +49,12 @@ from phistar.identities.kinematic_laws import phi_absorbs_shift
 from phistar.identities.known_inverses import by_known_inverse
 from phistar.identities.law import SENTENCES, Condition, Setting
 from phistar.identities.low_rank import split_low_rank
-from phistar.identities.made_columns import by_columns
+from phistar.identities.made_columns import by_columns, columns_made_once
 from phistar.identities.match import WordRule, factor_rules, parts_of, whole_factors, word_rules
 from phistar.identities.polynomial import Polynomial, TooManyLetters, TooManyTerms, expand, letters
 from phistar.identities.push_through import push_through, split_difference, sum_rules
 from phistar.identities.rates import is_unresolved, rate_of
+from phistar.identities.recursions import by_recursion
 from phistar.identities.reduction import (
     ROUNDS,
     Endless,
@@ -111,7 +113,11 @@ def _reachable_forms(node: Node, symbols: Symbols, setting: Setting, innovations
         yield Form(form.node, form.chosen, lambda form=form: tuple(_group_steps([*written, *form.told()])))
     for chosen, path in _paths(first, symbols, setting):
         told = lambda path=path: tuple(_group_steps(written + steps_to_show(first, path)))  # noqa: E731
-        yield Form(factor(path[-1][1]), tuple(dict.fromkeys(title_of(rule.law) for rule in chosen)), told)
+        form = Form(factor(path[-1][1]), tuple(dict.fromkeys(title_of(rule.law) for rule in chosen)), told)
+        yield form
+        for node, steps in columns_made_once(form.node):
+            more = lambda form=form, steps=steps: tuple(_group_steps([*form.told(), *steps]))  # noqa: E731
+            yield Form(node, form.chosen, more)
 
 
 def _gather_shifts(form: Form, symbols: Symbols) -> Iterator[Form]:
@@ -213,13 +219,16 @@ def as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool
             _step(node, rewrite_once(node, push_through, idle["push"]), "push-through", "")
             or _step(node, rewrite_once(node, split_difference, idle["difference"]), "matrix inversion lemma", "")
             or _step(node, rewrite_once(node, split_product, idle["product"]), "inverse of a product", "")
+            or _step(node, rewrite_once(node, split_shared_factor, idle["shared"]), "inverse of a product", "")
             or _step(node, rewrite_once(node, split_sum, idle["sum"]), "inverse of a sum of inverses", "")
             or _by_lemmas(node, known, setting, idle)
             or (by_known_inverse(node, known, setting) if any(x.domain == x.codomain for x in opened) else None)
             or (_by_innovations(node, symbols, setting, known) if innovations else None)
         )
         if step is None and innovations and opened:
-            step = _step(node, rewrite_once(node, split_low_rank), "matrix inversion lemma", "")
+            step = _step(node, rewrite_once(node, split_low_rank), "matrix inversion lemma", "") or _step(
+                node, rewrite_once(node, by_recursion), "inverse of a recursion", ""
+            )
         if step is None and opened:
             step = _step(node, rewrite_once(node, split_blocks), "inverse of a sum of inverses", "")
         if step is None:

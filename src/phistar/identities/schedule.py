@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from phistar.identities.graph import memoryless_letters
+from phistar.identities.graph import TRANSITION, memoryless_letters
 from phistar.identities.graph_values import Apply, Blocks, Operand, Solve, Total, Value, arguments, walk
 from phistar.identities.polynomial import letters
 from phistar.operators.meanings import GIVEN, INWARD, LOCAL, OUTWARD, POSE, Recursion, recursion_of
@@ -22,7 +22,7 @@ from phistar.operators.symbols import Symbols
 FLAT = "flat"
 LATER = "later"  # in any sweep after the one that makes the argument: siblings do not wait for each other
 
-_RECURSIVE = {"phi", "psi", "E_phi"}
+_RECURSIVE = {"phi", "psi", "E_phi", TRANSITION}
 _BACKWARD = {"phi_b", "E_phi_b"}
 _OF_VELOCITIES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("a", "b", "b_r"), ("V",)),
@@ -142,6 +142,8 @@ def _symbols_in(value: Value) -> list[Symbol]:
     if not isinstance(value, Apply):
         return []
     symbol = symbol_of(value.letter)
+    if symbol.name == TRANSITION:
+        return [x for part in symbol.of for x in memoryless_letters(part)]
     return memoryless_letters(symbol.of[0]) if symbol.name in (AXIAL, AXES_AXIAL) else [symbol]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from phistar.identities.graph import apply, is_by_columns
+from phistar.identities.graph import TRANSITION, apply, is_by_columns
 from phistar.identities.graph_values import Apply, Bracketed, Operand, Solve, Value, arguments, operand_of, walk
 from phistar.identities.negatives import with_shared_negatives
 from phistar.identities.pairings import halfway
@@ -23,6 +23,7 @@ from phistar.operators.spaces import RANKS
 _PER_LINK = {
     "phi": 45,
     "psi": 60,
+    TRANSITION: 80,
     "E_phi": 39,
     "M": 33,
     "P": 66,
@@ -66,7 +67,7 @@ _BRACKET = 27
 _BLOCK_SOLVE, _BLOCK_PRODUCT, _BLOCK_INVERSE = 150, 400, 450  # X⁻¹y of six rows, XY and X⁻¹
 _SWEEP = 10  # one more pass over the links: loads and stores
 _FLAT_SOLVE = 30
-_CROSSING = ("phi", "psi", "E_phi", "phi_b", "E_phi_b", "E_s")
+_CROSSING = ("phi", "psi", TRANSITION, "E_phi", "phi_b", "E_phi_b", "E_s")
 
 
 @dataclass(frozen=True, order=True)

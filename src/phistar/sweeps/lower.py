@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from phistar.identities.graph import apply, blocks, compound, is_by_columns, is_solved_for, origin_of
+from phistar.identities.graph import TRANSITION, apply, blocks, compound, is_by_columns, is_solved_for, origin_of
 from phistar.identities.graph_values import ONE as ONE_OPERAND
 from phistar.identities.graph_values import (
     Apply,
@@ -35,7 +35,7 @@ from phistar.operators.show import text
 from phistar.operators.spaces import RANKS, SCALARS
 from phistar.operators.symbols import Symbols, rotors_and_axes
 from phistar.sweeps import ir, regions
-from phistar.sweeps.defining_equations import POSES, Equations
+from phistar.sweeps.defining_equations import POSES, SCANNED, Equations, scan
 from phistar.sweeps.ir import Call, Data, Field, Program, Statement, Sweep, Term, Times, Transpose, plus, times
 from phistar.sweeps.passes import PASSES
 from phistar.sweeps.rate_recursions import Direction, rate_field
@@ -43,6 +43,7 @@ from phistar.sweeps.rate_recursions import Direction, rate_field
 ONE = Fraction(1)
 _FLAT = ("task", "base", "root", "closures", "scalars", *RANKS)
 _NAMES = {"phi": ("f", "α"), "psi": ("z", "λ"), "D": ("ν", "ν"), "phi_b": ("X_b", "Y_b")}
+_NAMES[TRANSITION] = _NAMES["psi"]
 
 
 def lower(node: Node, matrix: bool = False) -> Program:
@@ -203,11 +204,10 @@ class Lowering:
             self.inputs[self.names[value]] = value.space.over
         elif isinstance(value, Apply) and symbol_of(value.letter).name in ("V", "V_ref"):
             self.names[value] = FIELDS[symbol_of(value.letter).name]  # made by its recursion
-        elif self.is_scan(value):
-            assert isinstance(value, Apply)
+        elif isinstance(value, Apply) and symbol_of(value.letter).name in SCANNED:
             self.names[value] = self.fresh(self.name_for(value))
-            when = self.plan.when[value]
-            self.stages.setdefault(when, []).extend(self.scan(self.names[value], value))
+            made = scan(self.names[value], value.letter, self.term(value.argument), self)
+            self.stages.setdefault(self.plan.when[value], []).extend(made)
         elif isinstance(value, Blocks):
             term = self.block(value.node)
             same = (made.target for stage in self.stages.values() for made in stage if made.term is term)
@@ -223,10 +223,6 @@ class Lowering:
     def is_given(symbol: Symbol) -> bool:
         return symbol.name in GIVEN or is_own_vector(symbol)
 
-    @staticmethod
-    def is_scan(value: Value) -> bool:
-        return isinstance(value, Apply) and symbol_of(value.letter).name in ("phi", "psi", "phi_b")
-
     def needs_field(self, value: Value) -> bool:
         """A value read twice, in another sweep, at a neighbour, or by a flat statement."""
         readers = self.readers.get(value, [])
@@ -240,25 +236,6 @@ class Lowering:
         shifts = any(x.name in _REACHING or is_row_operator(x) for x in letters)
         by_columns = any(isinstance(r, Bracketed) and is_by_columns(symbol_of(r.letter)) for r in readers)
         return shifts or by_columns or any(isinstance(r, Solve) for r in readers)
-
-    def scan(self, name: str, value: Apply) -> list[Statement]:
-        """z = φy, ψy (inward) and φ*y, ψ*y (outward); ψ(p,k) = φ(p,k)(I − GH) is never formed. φ_b runs back."""
-        symbol, y = symbol_of(value.letter), self.term(value.argument)
-        outward = isinstance(value.letter, Adjoint)
-        if symbol.name in ("phi", "phi_b"):
-            return [Statement(name, plus([(ONE, _REACHING[f"E_{symbol.name}"][outward](name)), (ONE, y)]))]
-        gain, axes = Field("G" + self.suffix(symbol.of)), rotors_and_axes(symbol.of)[1]
-        h = None if isinstance(axes, Identity) else self.block(axes)
-        if outward:
-            u = ir.from_parent(name)
-            held = times(Transpose(h), times(Transpose(gain), u)) if h else times(Transpose(gain), u)
-            return [Statement(name, plus([(ONE, u), (-ONE, held), (ONE, y)]))]
-        carried, z = self.fresh(name + "⁺"), Field(name)
-        felt = times(h, z) if h else z
-        return [
-            Statement(name, plus([(ONE, ir.from_children(carried)), (ONE, y)])),
-            Statement(carried, plus([(ONE, z), (-ONE, times(gain, felt))])),
-        ]
 
     # Values to terms
 
@@ -277,6 +254,9 @@ class Lowering:
             case Bracketed(letter=letter) if symbol_of(letter).name == REGRESSOR:
                 return self.of_parameters(value)
             case Bracketed(letter=letter) if is_by_columns(symbol_of(letter)):
+                if value.made_from.space.over in _FLAT:  # type: ignore[attr-defined]
+                    few = self.term(value.made_from)
+                    return times(Transpose(few) if isinstance(letter, Adjoint) else few, self.term(value.argument))
                 made, y = self.name_of(value.made_from), self.name_of(value.argument)
                 return ir.ToScalar(made, y) if isinstance(letter, Adjoint) else ir.Combined(made, y)
             case Bracketed(letter=letter, argument=argument):
