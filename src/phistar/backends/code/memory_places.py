@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from phistar.backends.kernels import F64, Let, Statement, Store, Type, Value
+from phistar.backends.kernels import F64, Let, Statement, Store, Value
 
 VECTOR, NUMBER, ARGUMENT, ADDED = range(4)
 """Content of a place in memory: a vector of lanes; one number for all of them; nothing, the pointer's name is that of a
@@ -64,39 +64,3 @@ class MemoryPlaces:
     @cached_property
     def _by_name(self) -> dict[str, Value]:
         return {str(x.name): x for x in self.parameters}
-
-
-@dataclass(frozen=True)
-class PackedPlaces:
-    """`in` and `out` hold entries in order, a vector of lanes each; `entries` says where in `out` outputs belong."""
-
-    kind: Type  # of a vector
-    entries: tuple[int, ...]
-    apart: frozenset[str] = frozenset(("in", "out", "rows"))
-
-    @property
-    def parameters(self) -> tuple[Value, ...]:
-        memory = Type(self.kind.kind).to
-        return Value("in", memory), Value("out", memory), Value("rows", memory.to)
-
-    @cached_property
-    def _memory(self) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
-        given, made, _ = self.parameters
-        return (given,), (made,)
-
-    @cached_property
-    def _width(self) -> int:
-        """Bytes of a vector."""
-        return self.kind.size * self.kind.lanes
-
-    def lasts(self, number: int) -> bool:
-        return True
-
-    def load(self, target: Value, number: int) -> list[Statement]:
-        return [Let(target, "read", self._memory[0], (self._width * number, self._width))]
-
-    def store(self, position: int, value: Value) -> list[Statement]:
-        return [Store(value, self._memory[1][0], self._width, offset=self._width * self.entries[position])]
-
-    def again(self, target: Value, position: int) -> list[Statement]:
-        return [Let(target, "read", self._memory[1], (self._width * self.entries[position], self._width))]

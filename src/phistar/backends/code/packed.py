@@ -13,10 +13,9 @@ from functools import cached_property, partial
 from typing import Any
 
 from phistar.backends.choice import DECODED, FAR_CODE, SLOW_TO_COMPILE
-from phistar.backends.code.memory_places import PackedPlaces
 from phistar.backends.code.sincos import nearer_inputs, turning_module
 from phistar.backends.code.state_loop import loop_functions
-from phistar.backends.code.straight_line import LOADED, Body
+from phistar.backends.code.straight_line import LOADED, Body, PackedPlaces
 from phistar.backends.code.unsolved import Loops
 from phistar.backends.kernels import (
     COPIED_IN_LINE,

@@ -9,7 +9,8 @@ of a long chain (`rolled/`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import copysign
 from typing import Any, Protocol
 
@@ -62,6 +63,42 @@ class Places(Protocol):
     def again(self, target: Value, position: int) -> Sequence[Statement]:
         """Statements that define the target as output `position`, once stored; none where it is not kept."""
         ...
+
+
+@dataclass(frozen=True)
+class PackedPlaces:
+    """`in` and `out` hold entries in order, a vector of lanes each; `entries` says where in `out` outputs belong."""
+
+    kind: Type  # of a vector
+    entries: tuple[int, ...]
+    apart: frozenset[str] = frozenset(("in", "out", "rows"))
+
+    @property
+    def parameters(self) -> tuple[Value, ...]:
+        memory = Type(self.kind.kind).to
+        return Value("in", memory), Value("out", memory), Value("rows", memory.to)
+
+    @cached_property
+    def _memory(self) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+        given, made, _ = self.parameters
+        return (given,), (made,)
+
+    @cached_property
+    def _width(self) -> int:
+        """Bytes of a vector."""
+        return self.kind.size * self.kind.lanes
+
+    def lasts(self, number: int) -> bool:
+        return True
+
+    def load(self, target: Value, number: int) -> list[Statement]:
+        return [Let(target, "read", self._memory[0], (self._width * number, self._width))]
+
+    def store(self, position: int, value: Value) -> list[Statement]:
+        return [Store(value, self._memory[1][0], self._width, offset=self._width * self.entries[position])]
+
+    def again(self, target: Value, position: int) -> list[Statement]:
+        return [Let(target, "read", self._memory[1], (self._width * self.entries[position], self._width))]
 
 
 class Body:
