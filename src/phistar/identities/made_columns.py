@@ -34,6 +34,8 @@ def by_columns(node: Node) -> list[Step]:
 def columns_made_once(node: Node) -> Iterator[tuple[Node, list[Step]]]:
     """Forms with columns of what has low rank made once, as a form stands and then with the result multiplied out."""
     steps: list[Step] = []
+    if isinstance(node, Sum) and _is_of_ranks(node):  # of the matrix inversion lemma, whose whole is made of columns
+        return
     while once := _by_squares(node):
         steps = [*steps, *once]
         polynomial = expand(once[-1].after)
@@ -159,13 +161,13 @@ def _condense(whole: Node, less: Product, middle: Node, right: Node) -> Node | N
     assert isinstance(seen, Inverse)
     terms = seen.of.terms if isinstance(seen.of, Sum) else ()
     for c, term in terms:
-        ends = _around(term, whole) if c == 1 else None
+        ends = _around(_open_brackets(term)[0], whole) if c == 1 else None
         if ends is None or product(whole, ends[1], seen, ends[0], whole) is not less:
             continue
         first, last = (together(right @ x) for x in (ends[1], adjoint(ends[0])))
         solved = together(middle @ first)
         told = solved if last is first else together(middle @ last)
-        rest = summation([*((d, x) for d, x in terms if x is not term), (1, adjoint(last) @ solved)])
+        rest = summation((d, adjoint(last) @ solved if x is term else x) for d, x in terms)
         return adjoint(right) @ (middle - solved @ inverse(rest) @ adjoint(told)) @ right
     return None
 
