@@ -55,6 +55,7 @@ def test_a_class_is_documented_with_an_example_unless_a_function_gives_it(name):
     assert doc.split("\n\n")[0].endswith(".") and (name in RESULTS or ">>> " in doc)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SHOWN)
 def test_examples_run_and_print_what_they_say(name):
     pytest.importorskip(NEEDED.get(name, "numpy"))
