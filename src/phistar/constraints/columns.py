@@ -28,7 +28,8 @@ BENT, TWIST, OFFSET = 23, 26, 27
 # friction; rates of the direction
 IMPULSE, RATE, HESSIAN, LIMIT, CHANGE, BEFORE = 28, 32, 36, 41, 42, 46
 SAVED, SAVED_TWIST = 47, 50  # bristle and twist before the step
-CONTACT_FLOATS = 51
+DUAL, GUESS = 51, 52  # the estimate of the normal impulse in Newton's method, and with what it begins
+CONTACT_FLOATS = 53
 
 # Single rows, whole numbers: the law, nodes, rates (−1: a whole Jacobian), where Jacobians begin, the island
 # and, of a row on a rate of a long tree, whether its law is part of the tree's own block (`tree_span.py`)

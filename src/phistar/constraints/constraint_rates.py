@@ -1,4 +1,4 @@
-"""Rates of contacts and rows: their Jacobians times the rates in `given`."""
+"""Jacobians of contacts and rows: times the rates in `given`, and their transposes times impulses, in `pushed`."""
 
 from __future__ import annotations
 
@@ -59,4 +59,23 @@ def row_rate(m: Arrays, r: int) -> float:
     return total
 
 
-RATES_OF = (clear_rates, add_rates, contact_rates, row_rate)
+def push_node(m: Arrays, jac: int, node: int, x: float, y: float, z: float) -> None:
+    """`pushed` of a node gains a contact's J*λ."""
+    n, at = m.nodes[node, SIZE], m.nodes[node, AT]
+    for j in wide_range(n):
+        m.pushed[at + j] += m.jacobian[jac + j] * x + m.jacobian[jac + n + j] * y + m.jacobian[jac + 2 * n + j] * z
+
+
+def turn_node(m: Arrays, jac: int, node: int, turn: float) -> None:
+    """`pushed` of a node gains what an impulse about a contact's normal does."""
+    n, at = m.nodes[node, SIZE], m.nodes[node, AT]
+    for j in wide_range(n):
+        m.pushed[at + j] += m.jacobian[jac + 3 * n + j] * turn
+
+
+def clear_pushed(m: Arrays, node: int) -> None:
+    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+        m.pushed[j] = 0.0
+
+
+RATES_OF = (clear_rates, add_rates, contact_rates, row_rate, push_node, turn_node, clear_pushed)

@@ -42,28 +42,17 @@ from phistar.constraints.columns import (
     SIZE,
     SPANNED,
 )
-from phistar.constraints.constraint_rates import RATES_OF, contact_rates, row_rate
+from phistar.constraints.constraint_rates import RATES_OF, clear_pushed, contact_rates, push_node, row_rate, turn_node
 from phistar.constraints.laws import evaluate, evaluate_row
-from phistar.constraints.line_search import SEARCH, search
+from phistar.constraints.line_search import SEARCH, look_along, search
+from phistar.constraints.primal_dual import PRIMAL_DUAL, begin_dual, follow_dual, stiffen
+from phistar.constraints.slipping import SLIPPING, any_slips, follow_slips
 
 MOST, FROZEN = 60, 20  # iterations; from when on friction's limits stay
 CONVERGED, TOLD = 1e-9, 1e-8  # of the impulses: where Newton's method ends, and what is told
+NEAR = 0.05  # of the impulses: from where on directions know that friction's bounds follow normal impulses
 SETTLES = 1e-6  # the same: up to where the rates are those of the impulses, and not as Newton's method left them
 ROUNDED = 1e-5  # of a momentum: impulses below CONVERGED of it are lost in its last digits
-
-
-def push_node(m: Arrays, jac: int, node: int, x: float, y: float, z: float) -> None:
-    """`pushed` of a node gains a contact's J*λ."""
-    n, at = m.nodes[node, SIZE], m.nodes[node, AT]
-    for j in wide_range(n):
-        m.pushed[at + j] += m.jacobian[jac + j] * x + m.jacobian[jac + n + j] * y + m.jacobian[jac + 2 * n + j] * z
-
-
-def turn_node(m: Arrays, c: int, jac: int, node: int) -> None:
-    """`pushed` of a node gains what a contact's patch turns it by."""
-    n, at = m.nodes[node, SIZE], m.nodes[node, AT]
-    for j in wide_range(n):
-        m.pushed[at + j] += m.jacobian[jac + 3 * n + j] * m.contacts[c, IMPULSE + 3]
 
 
 def push_row(m: Arrays, r: int) -> None:
@@ -90,12 +79,7 @@ def push_contact(m: Arrays, c: int) -> None:
             if node >= 0:
                 push_node(m, m.contact_wholes[c, JAC_A + side], node, s, t, u)
                 if m.contacts[c, PATCH] > 0.0:
-                    turn_node(m, c, m.contact_wholes[c, JAC_A + side], node)
-
-
-def clear_pushed(m: Arrays, node: int) -> None:
-    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
-        m.pushed[j] = 0.0
+                    turn_node(m, m.contact_wholes[c, JAC_A + side], node, m.contacts[c, IMPULSE + 3])
 
 
 def node_gradient(m: Arrays, node: int) -> float:
@@ -280,14 +264,16 @@ def move_node(m: Arrays, node: int, part: float) -> None:
 
 def newton(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: int, h: float, impact: int) -> float:
     """v of an island; by how much the gradient missed, as a part of the impulses. Friction's limits follow the normal
-    impulses in every iteration; where that goes on for long they stay, so that the problem is convex, and follow again
-    when it is solved."""
+    impulses in every iteration, and near the answer directions know it; where that goes on for long they stay, so that
+    the problem is convex, and follow again when it is solved."""
     m.counts[BLOCKS] = 0
     eliminate(m, k)
     if m.counts[FULL] > 0:
         return 1.0
-    missed, lag, fresh = 1.0, 0.0, 1 - impact
+    missed, lag, fresh, near = 1.0, 0.0, 1 - impact, NEAR
     update_rates(m, k, first, last, row_first, row_last)
+    for x in range(first, last):
+        begin_dual(m, m.sorted[x])
     for count in range(MOST):
         for x in range(first, last):
             evaluate(m, m.sorted[x], h, impact, fresh)
@@ -295,18 +281,30 @@ def newton(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: i
             evaluate_row(m, m.sorted_rows[x], h)
         missed = gradient(m, k, first, last, row_first, row_last)
         lag = 0.0 if fresh > 0 else friction_lag(m, first, last)
+        follow = fresh
         fresh = 1 if count + 1 < FROZEN or missed < CONVERGED else 0
         if (missed < CONVERGED and lag < CONVERGED) or not missed < 1e300:
             break
         if missed < CONVERGED:
             continue
         m.counts[ITERATIONS] += 1
+        if impact == 0 and missed > NEAR:
+            for x in range(first, last):
+                stiffen(m, m.sorted[x], h)
         assemble(m, k, first, last, row_first, row_last)
         factorize(m, k)
         substitute(m, k)
-        part = search(m, k, first, last, row_first, row_last, h, impact)
+        if follow > 0 and fresh > 0 and missed < near and any_slips(m, first, last):
+            follow_slips(m, k, first, last)
+            part = look_along(m, k, first, last, row_first, row_last, h, impact)
+            near = 0.5 * missed
+        else:
+            part = search(m, k, first, last, row_first, row_last, h, impact)
         for i in range(k):
             move_node(m, m.members[i], part)
+        if impact == 0:
+            for x in range(first, last):
+                follow_dual(m, m.sorted[x], part)
         follow_rates(m, first, last, row_first, row_last, part)
     missed = max(missed, lag)
     m.numbers[RESIDUAL] = max(m.numbers[RESIDUAL], missed)
@@ -353,7 +351,7 @@ def follow_rates(m: Arrays, first: int, last: int, row_first: int, row_last: int
 
 
 NEWTON = (
-    *(*RATES_OF, push_node, turn_node, push_row, push_contact, clear_pushed, node_gradient, node_scale, gradient),
+    *(*RATES_OF, *SLIPPING, *PRIMAL_DUAL, push_row, push_contact, node_gradient, node_scale, gradient),
     *(
         add_product,
         add_square,

@@ -17,6 +17,7 @@ from phistar.constraints.columns import (
     CONTACTS,
     FULL,
     GAP,
+    GUESS,
     IMPULSE,
     LAW_FLOATS,
     MARGIN,
@@ -121,7 +122,7 @@ def remember(m: Arrays, c: int, a: int, b: int) -> None:
         m.contacts[c, SAVED + j] = 0.0
         m.contacts[c, IMPULSE + j] = 0.0
     m.contacts[c, OFFSET], m.contacts[c, TWIST], m.contacts[c, SAVED_TWIST] = 0.0, 0.0, 0.0
-    m.contacts[c, IMPULSE + 3] = 0.0
+    m.contacts[c, IMPULSE + 3], m.contacts[c, GUESS] = 0.0, 0.0
     near = 0.25 * min(m.shapes[a, REACH], m.shapes[b, REACH])
     best, least, overlapped = -1, near * near, 0
     old = m.counts[BEFORE_CONTACTS]
@@ -148,6 +149,7 @@ def remember(m: Arrays, c: int, a: int, b: int) -> None:
             m.contacts[c, BENT + j] = m.old[best, OLD_BENT + j]
             m.contacts[c, IMPULSE + j] = m.old[best, OLD_IMPULSE + j]
             m.contacts[c, SAVED + j] = m.old[best, OLD_SAVED + j]
+        m.contacts[c, GUESS] = max(m.contacts[c, IMPULSE + 2], 0.0)
         m.contacts[c, OFFSET], m.contacts[c, TWIST] = m.old[best, OLD_OFFSET], m.old[best, OLD_TWIST]
         m.contacts[c, SAVED_TWIST] = m.old[best, OLD_SAVED_TWIST]
     least = TOUCHING * m.contacts[c, MARGIN]

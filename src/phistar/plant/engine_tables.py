@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phistar.constraints import columns as c
+from phistar.constraints.slipping import KRYLOV
 from phistar.contact.surface import law_numbers
 from phistar.errors import ModelError, PhistarError
 from phistar.geometry import shape_columns as s
@@ -49,7 +50,7 @@ def engine_tables(system: System) -> dict[str, np.ndarray]:
     rates, squares = sum(sizes), sum(n * n for n in sizes)
     floats(q=max(model.nq, 1), rates=max(model.nv, 1), force=max(model.nv, 1), numbers=c.NUMBERS)
     floats(v=rates, before=rates, free=rates, given=rates, side=rates, pushed=rates, generalized=rates, applied=rates)
-    floats(slope=rates, roots=squares, stated_laws=(len(system.laws), c.LAW_FLOATS))
+    floats(slope=rates, krylov=KRYLOV * rates, roots=squares, stated_laws=(len(system.laws), c.LAW_FLOATS))
     floats(mass=squares, inertias=squares, viscous=rates, elastic=rates, wrench=(nodes, 6))
     floats(screws=(screw_count(system), 6), pose=(bodies, 12), speed=bodies, extent=bodies, body_twist=(bodies, 6))
     one = max(len(free), 1)
