@@ -7,7 +7,9 @@ import phistar as ps
 from phistar.capture.clearance import FAR, Clearance
 from phistar.capture.robot import Arms
 from phistar.control.spherical_wrist import SphericalWrist
+from phistar.sim.scenes.toml import text_of
 from tests.capture.grapple_layout import LAYOUT
+from tests.capture.pairs import content
 
 pytest.importorskip("coal")
 
@@ -66,3 +68,20 @@ def facing(arms, gap):
         way[np.all((way > low) & (way < high), axis=-1)] for way, low, high in zip(found, lower, upper, strict=True)
     ]
     return [np.concatenate([left, right]) for left in inside[0] for right in inside[1]]
+
+
+def test_the_second_link_of_an_arm_is_kept_from_its_base(tmp_path):
+    """The hull of a UR5's upper arm meets that of its base where it leans back."""
+    path = tmp_path / "ur5.toml"
+    path.write_text(text_of(content("ur5", "box", tmp_path)), "utf-8")
+    setting = ps.Scene.load(path).setting(0)
+    arms, clearance = setting.law.arms, setting.law.planner.robot.clearance
+    home, far = arms.angles(setting.start[0]), ps.Pose(xyz=[9.0, 0.0, 0.0]).matrix[None]
+    distances = {}
+    for angle in np.linspace(-np.pi, np.pi, 25):
+        joints = home.copy()
+        joints[1] = angle
+        found = clearance.nearest(joints[None], far, np.zeros(1, bool), 0.035)
+        distances[angle] = found.distance if "world:1" in found.names else FAR
+    assert min(distances.values()) < 0.035 <= max(distances.values())
+    assert clearance.nearest(home[None], far, np.zeros(1, bool), 0.035).distance >= 0.035

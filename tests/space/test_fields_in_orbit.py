@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import phistar as ps
 from phistar.plant.body_motions import BodyMotions
@@ -34,6 +35,27 @@ def test_relative_motion_is_that_of_two_orbits_to_eleven_digits_of_the_radius():
     r, u = ORBIT.at(0.0)
     other = space.Orbit(tuple(r + place), tuple(u + velocity), ORBIT.planet)
     np.testing.assert_allclose(run.q[-1, :3], other.at(3000.0)[0] - ORBIT.at(3000.0)[0], rtol=0, atol=1e-6)
+
+
+def test_about_an_oblate_planet_origin_and_body_fall_alike():
+    """A body at the origin stays there; one beside it moves as the difference of two falls."""
+    model, place = satellite(tensor=(1, 1, 1)), np.array([120.0, -300.0, 80.0])
+    gravity = space.OrbitalGravity(ORBIT, oblate=True)
+    rest = gravity.wrenches(BodyMotions(model, 700.0, *state(model)))[0]
+    np.testing.assert_allclose(rest[3:], 0.0, atol=1e-12)
+    q, v = state(model, place=place)
+    run = ps.simulate(model, q, v, 1500.0, control=space.FieldControl(model, [gravity]), rtol=1e-11, atol=1e-11)
+
+    def fall(t, x):
+        return np.concatenate([x[3:], ORBIT.planet.gravity(x[:3])])
+
+    r, u = ORBIT.at(0.0)
+    options = {"method": "DOP853", "rtol": 1e-13, "atol": 1e-8}
+    ends = [solve_ivp(fall, (0.0, 1500.0), np.concatenate([start, u]), **options).y[:3, -1] for start in (r + place, r)]
+    np.testing.assert_allclose(run.q[-1, :3], ends[0] - ends[1], rtol=0, atol=1e-5)
+    assert np.linalg.norm(gravity.path.at(1500.0)[0] - ORBIT.at(1500.0)[0]) > 1e3  # the way is another
+    before, after = gravity.path.at(-300.0), gravity.path.at(300.0)
+    assert np.linalg.norm(before[0] - after[0]) > 1e6
 
 
 def test_small_motions_are_clohessy_and_wiltshires():

@@ -6,7 +6,7 @@ Balls around the shapes are compared for all samples of a way at once; coal is a
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,12 @@ from phistar.capture.robot import Arms, subtree
 from phistar.contact.coal_shapes import coal, convex
 from phistar.contact.sites import Site, sites
 from phistar.dynamics import forward_kinematics
+from phistar.model import Model
 
 FAR = 1.0  # m: a distance beyond which nothing is asked
+KNOWN = 0.03  # m by which the second link of an arm may be nearer its base than what is seen with errors may be
+LEAST = 0.01  # m: a link that never stands clearer of its base is made so
+SWEEP = 24  # angles of its joint that are looked at, for whether it ever stands clear
 
 
 class Nearest(NamedTuple):
@@ -62,6 +66,8 @@ class Clearance:
                     other = a if b.body == self.target else b
                     close = other.name in names or other.body in sliding
                     self.fingers.append(self.target in (a.body, b.body) and close)
+        self.near = np.zeros(len(self.pairs))
+        self._add_second_links(every, chains, still)
         self.sites = tuple(dict.fromkeys(site for pair in self.pairs for site in pair))
         index = {site: number for number, site in enumerate(self.sites)}
         self.numbers = np.array([[index[a], index[b]] for a, b in self.pairs])
@@ -89,6 +95,31 @@ class Clearance:
                 return True
         return False
 
+    def _add_second_links(self, every: tuple[Site, ...] | list[Site], chains: list[_Chain], still: set[int]) -> None:
+        """Pairs of every arm's second link and the base, but for those that are near each other however it stands."""
+        library, scene, added = coal(), self.arms.scene, 0
+        request, result = library.DistanceRequest(), library.DistanceResult()
+        for chain in chains:
+            body = chain.arm[1]
+            joint = scene.joints[body]
+            low, high = (float(np.ravel(each)[0]) for each in joint.kind.limits)
+            for one in (site for site in every if site.body == body):
+                for two in (site for site in every if site.body in still):
+                    far = -np.inf
+                    for angle in np.linspace(max(low, -np.pi), min(high, np.pi), SWEEP):
+                        q = np.array(self.arms.rest)
+                        q[joint.q_slice] = angle
+                        result.clear()
+                        places = [_shape_transform(scene, q, site, library) for site in (one, two)]
+                        shapes = convex(one.shape), convex(two.shape)
+                        own = library.distance(shapes[0], places[0], shapes[1], places[1], request, result)
+                        far = max(far, float(own))
+                    if far > LEAST:
+                        self.pairs.append((one, two))
+                        self.fingers.append(False)
+                        added += 1
+        self.near = np.concatenate([self.near, np.full(added, KNOWN)])
+
     @cached_property
     def _functions(self) -> list:
         library = coal()
@@ -99,7 +130,7 @@ class Clearance:
         the first found below `least`. Where `touching` (n,), fingers may be near the object."""
         turns, centers = self._shape_poses(joints, pose)
         a, b = self.numbers.T
-        bound = np.linalg.norm(centers[:, a] - centers[:, b], axis=-1) - self.reach[a] - self.reach[b]
+        bound = np.linalg.norm(centers[:, a] - centers[:, b], axis=-1) - self.reach[a] - self.reach[b] + self.near
         bound[np.ix_(touching, np.array(self.fingers))] = FAR
         best = Nearest(FAR, 0, ("", ""))
         library = coal()
@@ -112,7 +143,7 @@ class Clearance:
                     poses[sample, site] = library.Transform3s(turns[sample, site], centers[sample, site])
             one, two = (poses[sample, site] for site in self.numbers[pair].tolist())
             result.clear()
-            distance = self._functions[pair](one, two, request, result)
+            distance = self._functions[pair](one, two, request, result) + self.near[pair]
             if distance < best.distance:
                 best = Nearest(float(distance), sample, (self.pairs[pair][0].name, self.pairs[pair][1].name))
                 if distance < least:
@@ -148,3 +179,10 @@ class Clearance:
 
     def _at_rest(self, body: int) -> np.ndarray:
         return forward_kinematics(self.arms.scene, self.arms.rest, self.arms.scene.bodies[body].name)
+
+
+def _shape_transform(scene: Model, q: np.ndarray, site: Site, library: Any) -> Any:
+    """A shape's place in the world, as coal takes it."""
+    whole = np.eye(4) if site.body < 0 else forward_kinematics(scene, q, scene.bodies[site.body].name)
+    turn, place = whole[:3, :3], whole[:3, 3]
+    return library.Transform3s(turn @ site.placement.rotation, turn @ site.placement.translation + place)

@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.errors import ModelError
 from phistar.plant.body_motions import BodyMotions
+from phistar.space.oblate_path import OblatePath
 from phistar.space.orbits import Orbit
 
 
@@ -26,8 +26,7 @@ class OrbitalGravity:
     orbit : Orbit
         Where the world's origin is at time 0 and goes from there on, as two bodies do.
     oblate : bool
-        Whether the planet's J₂ acts too. It then acts on the origin as well, as a common acceleration, since the origin
-        goes along the orbit of a round planet.
+        Whether the planet's J₂ acts too, on the bodies as on the origin, whose way it bends.
 
     Examples
     --------
@@ -38,12 +37,13 @@ class OrbitalGravity:
 
     def __init__(self, orbit: Orbit, oblate: bool = False) -> None:
         self.orbit, self.oblate = orbit, oblate
+        self.path = OblatePath(orbit) if oblate else orbit
 
     def wrenches(self, bodies: BodyMotions) -> Array:
         """(p, 6): at each part's origin and in its axes; of a body that bends node by node."""
         _, _, masses, centers, tensors = bodies.parts
         turns, origins = bodies.poses[:, :3, :3], bodies.poses[:, :3, 3]
-        origin, _ = self.orbit.at(bodies.time)
+        origin, _ = self.path.at(bodies.time)
         offsets = origins + np.einsum("kij,kj->ki", turns, centers)
         force = masses[:, None] * self._relative_fall(origin, offsets)
         places = origin + offsets
@@ -61,10 +61,9 @@ class OrbitalGravity:
         grown = (1.0 + q) ** 1.5
         lost = q * (3.0 + 3.0 * q + q**2) / (1.0 + grown)  # (1 + q)^{3/2} − 1
         fall = -planet.mu / (square**1.5 * grown[:, None]) * (offsets - lost[:, None] * origin)
-        if not self.oblate:
-            return fall
-        if planet.j2 == 0.0:
-            raise ModelError("OrbitalGravity was asked for an oblate planet; this one has J₂ = 0.")
-        places = origin + offsets
-        round_part = -planet.mu * places / np.linalg.norm(places, axis=1)[:, None] ** 3
-        return fall + planet.gravity(places) - round_part
+        return fall + self._bulge(origin + offsets) - self._bulge(origin) if self.oblate else fall
+
+    def _bulge(self, places: Array) -> Array:
+        """Acceleration by J₂ alone, (…, 3)."""
+        planet = self.orbit.planet
+        return planet.gravity(places) + planet.mu * places / np.linalg.norm(places, axis=-1, keepdims=True) ** 3
