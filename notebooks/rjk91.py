@@ -283,9 +283,9 @@ for axis, gap, title in zip(axes, (0.0, 0.25), ("A", "B")):
                 line[-1, [0, 2]] + [sign * gap, 0],
                 arrowprops={"arrowstyle": "->"},
             )
-    axis.set(title=title, xlabel="x [m]", aspect="equal")
+    axis.set(title=title, xlabel="x [m]", aspect="equal", ylim=(-0.25, 0.5))
 axes[0].annotate("c", lines["one"][-1, [0, 2]], xytext=(6, 6), textcoords="offset points")
-axes[0].legend(frameon=False)
+axes[0].legend(frameon=False, loc="upper left", ncols=2)
 plt.show()
 
 # %% [markdown]
