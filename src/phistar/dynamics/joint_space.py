@@ -190,7 +190,7 @@ def mass_matrix_inverse(model: Model, q: ArrayLike) -> Array:
 def bias(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     """Coriolis, centrifugal and gravity forces of the joints: `inverse_dynamics` at zero acceleration.
 
-    𝒞 + 𝒢 = Hφ(Mφ*ā + b), Coriolis, centrifugal and gravity forces (KJR92 eq. 45).
+    𝒞 + 𝒢 = Hφ(Mφ*ā + b) (KJR92 eq. 45).
 
     Parameters
     ----------
