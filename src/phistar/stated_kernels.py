@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.executor import choose_schedule, executor, is_written_inside
-from phistar.backends.kernel import Statements
+from phistar.backends.kernel import Kernel, Statements
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.machine import cache
 from phistar.backends.programs.derivations import ARTICULATED
@@ -29,6 +29,7 @@ from phistar.errors import ShapeError
 from phistar.expression import Expression, setting_of, symbols_of
 from phistar.identities.law import TREE
 from phistar.model import Model
+from phistar.operators.meanings import GIVEN
 from phistar.operators.nodes import Node, adjoint
 from phistar.operators.symbols import Symbols
 from phistar.stated_arguments import checked_arguments, external_forces
@@ -83,12 +84,30 @@ class StatedKernels:
 
         Traced numbers (n,), one state, are answered with traced numbers: the statements are recorded, not run.
         """
+        if (single := self._single(model, q, vectors or {}, frames)) is not None:
+            return single
         q, given = checked_arguments(model, q, vectors or {}, frames)
         if (special := self._special(model, q, given, frames)) is not None:
             return special
         kernel, flipped = self.kernel(model, frames)
         results = kernel(q, given)
         return {name: np.swapaxes(x, -1, -2) for name, x in results.items()} if flipped else results
+
+    def _single(
+        self, model: Model, q: Any, vectors: Mapping[str, Any], frames: tuple[str, ...]
+    ) -> dict[str, np.ndarray] | None:
+        """The values at one state, or for a plain batch, where the kernel is known and takes the arguments as they
+        are; else None: the long way says what is wrong with them."""
+        kernel, flipped = model.__dict__.get("_kernels", {}).get((self.slot, frames), (None, False))
+        if not isinstance(kernel, Kernel) or not isinstance(kernel.function, np.ufunc) or flipped != kernel.flipped:
+            return None
+        given = {GIVEN.get(name): x for name, x in vectors.items()}
+        if given.keys() != set(kernel.inputs):
+            return None
+        made = kernel.single(q, *(given[name] for name in kernel.inputs))
+        if made is NotImplemented:
+            return None
+        return dict(zip(kernel.outputs, made if len(kernel.outputs) > 1 else (made,), strict=True))
 
     def _special(
         self, model: Model, q: np.ndarray, given: Mapping[str, np.ndarray], frames: tuple[str, ...]

@@ -95,7 +95,7 @@ class Recorded:
                 kernel = self.kernel(model)
                 return _unwrap(tuple(tape.call(kernel.function, given, kernel.shapes, kernel.operations)))
             return _unwrap(self._results(model, *(traced(x) if is_traced(x) else x for x in given)))
-        if model.nv and (self.fits(model) or self.long is not None or self._pairs(model) is not None):
+        if model.nv and (self.fits(model) or self.long is not None or self._has_pairs(model)):
             kernel = self.kernel(model)
             return spread(kernel.function, tuple(given), list(kernel.shapes))
         return self._interpret(model, given)
@@ -186,7 +186,11 @@ class Recorded:
 
     def is_chosen_written(self, model: Model) -> bool:
         """Whether tables over pairs of joints are faster as instructions than as loops over the pairs."""
-        return self._pairs(model) is not None and self.choice(model).schedule == WRITTEN
+        return self._has_pairs(model) and self.choice(model).schedule == WRITTEN
+
+    def _has_pairs(self, model: Model) -> bool:
+        """Whether loops over pairs can make the tables; asked at every call of a long robot."""
+        return model.kept((self.cache_name(), "has pairs"), lambda: self._pairs(model) is not None)
 
     def _pairs(self, model: Model) -> PairKernel | None:
         """The kernel of loops over pairs that makes the tables, where there is one: of rigid links."""

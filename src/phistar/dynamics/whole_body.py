@@ -14,6 +14,7 @@ from phistar.spatial import mass_moment, skew
 from phistar.stated import is_surrounded, states
 
 HALF = Fraction(1, 2)
+SWEPT = 4  # vectors of a composite inertia: its ten numbers
 
 
 @states(lambda s: s.E @ s.phi @ (s.M @ s.V + s.E_phi @ s.S @ s.v))
@@ -117,6 +118,12 @@ def center_of_mass(model: Model, q: ArrayLike) -> Array:
     return _center_of_mass(model, q)
 
 
+def _is_written(sums: Recorded, model: Model) -> bool:
+    """Whether a sum over the links is straight-line code: of rigid ones, also where they are many."""
+    rigid = not model.is_flexible and model.embedding is None
+    return rigid and (compilable(model) or sums.is_written(model, SWEPT))
+
+
 def _mass_center(model: Model, q: ArrayLike) -> tuple[Array]:
     whole = composite_inertia(model, q)
     return (mass_moment(whole) / whole[..., 3:4, 3],)
@@ -128,7 +135,7 @@ _center_of_mass = Recorded(
     ("center",),
     _mass_center,
     lambda model: ((3,),),
-    lambda model: compilable(model) and not model.is_flexible and model.embedding is None,
+    lambda model: _is_written(_center_of_mass, model),
     vanishes=False,
 )
 
@@ -168,7 +175,7 @@ _potential_energy = Recorded(
     ("energy",),
     _weight_lifted,
     lambda model: ((),),
-    lambda model: compilable(model) and not model.is_flexible and model.embedding is None,
+    lambda model: _is_written(_potential_energy, model),
     vanishes=False,
 )
 

@@ -332,7 +332,7 @@ def spin_of(kind: Any) -> np.ndarray:
 
 def has_rotors(model: Model) -> bool:
     """Whether any joint's rotor spin acts on the links."""
-    return any(np.any(spin_of(joint.kind)) for joint in model.joints)
+    return model.kept("has rotors", lambda: any(np.any(spin_of(joint.kind)) for joint in model.joints))
 
 
 def has_constant_axes(model: Model) -> bool:
