@@ -141,3 +141,14 @@ def test_a_time_of_none_is_refused():
     law = ps.compile(lambda t, q: t * q, ps.chain(2))
     with pytest.raises(ps.ShapeError, match="takes t"):
         law(None, np.zeros(2))
+
+
+def test_a_method_that_was_held_before_the_first_call_goes_to_the_kernel_too(monkeypatch):
+    model = ps.load("freeflyer")
+    held, rng = (model.integrate, model.difference), np.random.default_rng(0)
+    q, v = model.random(rng), rng.normal(size=model.nv)
+    made = held[0](q, v)
+    rates = held[1](q, made)
+    monkeypatch.setattr(type(model), "checked_q", lambda *given: pytest.fail("the long way is gone"))
+    for integrate, difference in (held, (model.integrate, model.difference)):
+        assert np.array_equal(integrate(q, v), made) and np.array_equal(difference(q, made), rates)

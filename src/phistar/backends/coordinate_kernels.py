@@ -20,10 +20,10 @@ _made: Recent[Kernel] = Recent(256)
 
 def compiled_map(
     model: Model, name: str, formula: Callable[..., np.ndarray], slow: Callable[..., Any]
-) -> tuple[Callable[..., Any], Callable[..., np.ndarray]]:
-    """`formula(model, q, dv)` or `formula(model, q0, q1)` as a door for one state, which leaves all else to the `slow`
-    way, and a function of any batch. One state has code of its own: so little is computed that to copy it to several
-    lanes would take as long."""
+) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., np.ndarray]]:
+    """`formula(model, q, dv)` or `formula(model, q0, q1)` as an entry for one state, as a door that leaves all else to
+    the `slow` way, and as a function of any batch. One state has code of its own: so little is computed that to copy it
+    to several lanes would take as long."""
     key = name, tuple((type(body.joint.kind).__name__, body.modes) for body in model.bodies)
 
     def on(lanes: int | None) -> Kernel:
@@ -33,7 +33,8 @@ def compiled_map(
         kernel = on(None)
         return spread(kernel.function, arrays, list(kernel.shapes))
 
-    return held_door(on(1).single, slow, slow) if layout_is_known() else slow, whole
+    single = on(1).single
+    return single, held_door(single, slow, slow) if layout_is_known() else slow, whole
 
 
 def _kernel(model: Model, name: str, formula: Callable[..., np.ndarray], lanes: int | None) -> Kernel:

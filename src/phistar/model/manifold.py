@@ -83,8 +83,8 @@ def apply_map(model: "Model", name: str, given: Mapping[str, np.ndarray]) -> np.
         return formula(model, *arrays)
     leading_axes(given)
     slow = MethodType(getattr(type(model), name), model)
-    door, whole = model.kept(name, lambda: provider("phistar.model").compiled_map(model, name, formula, slow))
-    model.__dict__[name] = door
+    single, door, whole = model.kept(name, lambda: provider("phistar.model").compiled_map(model, name, formula, slow))
+    model.__dict__[f"_{name}"], model.__dict__[name] = single, door
     return whole(*arrays)
 
 
