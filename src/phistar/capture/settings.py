@@ -112,7 +112,8 @@ GAINS: Mapping[str, CoordinatedGains] = MappingProxyType(
 )
 
 FIRM, FREE = 4.5, 1.0  # D τ/Λ that a hand takes on joints that dry friction steadies, and on others;
-QUIET = 0.04  # of that once it holds still: damping turns the noise of rates into motion, which no friction stops
+# Damping, N s/m and N m s/rad, of a hand that holds still where no friction stops what the noise of rates makes of it.
+QUIET, QUIET_TURN = 9.0, 0.8
 
 
 def stable_gains(phase: str, inertia: np.ndarray, steady: bool, lag: float) -> CoordinatedGains:
@@ -122,10 +123,14 @@ def stable_gains(phase: str, inertia: np.ndarray, steady: bool, lag: float) -> C
     that damps, K = D²/2Λ. `inertia` (6,) is Λ along the grip's axes, angular first.
     """
     gains, quiet = GAINS[phase], phase in ("hold", "held") and not steady
-    most = (FIRM if steady else FREE) * (QUIET if quiet else 1.0) / lag
+    most = (FIRM if steady else FREE) / lag
     turning, moving, about = float(inertia[:2].min()), float(inertia[3:].min()), float(inertia[2])
     twist, damping = min(gains.twist_damping, most * turning), min(gains.damping, most * moving)
-    spring, side = 0.5 * most**2 * turning, 0.5 * most**2 * moving
+    turn_rate, rate = most, most  # D/Λ
+    if quiet:
+        twist, damping = min(twist, QUIET_TURN), min(damping, QUIET)
+        turn_rate, rate = twist / turning, damping / moving
+    spring, side = 0.5 * turn_rate**2 * turning, 0.5 * rate**2 * moving
     return replace(
         gains,
         twist_damping=twist,
@@ -133,5 +138,5 @@ def stable_gains(phase: str, inertia: np.ndarray, steady: bool, lag: float) -> C
         twist_spring=min(gains.twist_spring, spring),
         side_spring=min(gains.side_spring, side),
         push_spring=min(gains.push_spring, side),
-        about_z=min(1.0, most * about / max(twist, 1e-9)),
+        about_z=min(1.0, turn_rate * about / max(twist, 1e-9)),
     )
