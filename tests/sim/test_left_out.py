@@ -1,4 +1,4 @@
-"""What a simulator leaves out of a model is told once for each model that has it."""
+"""Limits and dry friction that a simulator leaves out of a model are told once for each model that has them."""
 
 from logging import WARNING
 
@@ -23,23 +23,13 @@ def told(caplog):
     return found
 
 
-def test_simulate_tells_once_that_it_leaves_out_limits(caplog):
-    limited, free = wheel("limited in simulate", limits=(-0.5, 0.5)), wheel("free in simulate", friction=0.1)
-    ps.simulate(limited, [0], [1], 0.01)
-    assert told(caplog) == [
-        "ps.simulate of limited in simulate leaves out the limits of joints (wheel), which may be passed. A "
-        "ps.Plant and a ps.Scene have both; limits='ignore' says that this is meant."
-    ]
-    ps.simulate(limited, [0], [1], 0.01)
-    ps.simulate(free, [0], [1], 0.01)
-    assert told(caplog) == []
-
-
 def test_rollout_tells_once_that_it_leaves_out_limits_and_lets_friction_creep(caplog):
+    """Of joints that it does not drive by force alone."""
     both = wheel("both in rollout", limits=(-0.5, 0.5), friction=0.1)
-    ps.rollout(both, [0], [1], dt=1e-3, steps=3)
+    ps.rollout(both, [0], [1], dt=1e-3, steps=3, passive=["wheel"])
     (sentence,) = told(caplog)
     assert "leaves out the limits of joints (wheel)" in sentence and "lets dry friction creep (wheel)" in sentence
+    ps.rollout(both, [0], [1], dt=1e-3, steps=3, passive=["wheel"])
     ps.rollout(both, [0], [1], dt=1e-3, steps=3)
     ps.rollout(wheel("plain in rollout"), [0], [1], dt=1e-3, steps=3)
     assert told(caplog) == []
@@ -59,5 +49,5 @@ def test_what_is_known_to_be_left_out_is_not_told(caplog):
     ps.rollout(both, [0], [1], dt=1e-3, steps=3, limits="ignore")
     ps.simulate(both, [0], [1], 0.01, limits="ignore")
     assert told(caplog) == []
-    with pytest.raises(ps.PhistarError, match="takes limits='tell' or 'ignore'; it was given 'stop'"):
-        ps.rollout(both, [0], [1], dt=1e-3, steps=3, limits="stop")
+    with pytest.raises(ps.PhistarError, match="takes limits='stop' or 'ignore'; it was given 'tell'"):
+        ps.rollout(both, [0], [1], dt=1e-3, steps=3, limits="tell")

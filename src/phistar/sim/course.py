@@ -1,4 +1,4 @@
-"""A motion to a tolerance, in segments of smooth motion: between changes of dry friction, of charts, and of loops."""
+"""A motion to a tolerance, in segments of smooth motion: between changes of dry friction, stops, charts and loops."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from phistar.loops.residual import project
 from phistar.sim.charts import BACK, GOOD, Chart
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.joint_drives import Drives
+from phistar.sim.joint_stops import Stops, stopped_rates
 from phistar.sim.passive import Passive
 from phistar.sim.sample_and_hold import Held
 from phistar.sim.stepping import Segment, integrate_span
@@ -46,7 +47,9 @@ class Course:
         atol: float,
         length: float,
         changes: tuple[Latch | Release, ...] = (),
+        stops: Stops | None = None,
     ) -> None:
+        self.stops, self.ways = stops, np.zeros(drives.model.nv)
         self.drives, self.model, self.force, self.length = drives, drives.model, force, length
         self.changes, self.events, self.told_changes = list(changes), list[Event](), list[dict[str, Any]]()
         self.options = {"rtol": rtol, "atol": atol, "max_step": length / FEWEST_STEPS or np.inf}
@@ -67,6 +70,33 @@ class Course:
 
         self.chart, self.coordinates = chart, Coordinates(chart.model)
         self.motion = Sticking(chart.model, force, drives, chart_force)
+        self.rest_at(self.ways)
+
+    def rest_at(self, ways: np.ndarray) -> None:
+        """Joints rest at these stops from here on, (nv,): −1 the lower, 1 the upper, 0 none."""
+        self.ways = ways
+        if self.stops is not None:
+            self.motion = replace(self.motion, stops=tuple(ways.tolist()))
+
+    def let_go(self, t: float, left: np.ndarray, ways: np.ndarray) -> None:
+        """Of joints at stops, some leave."""
+        if self.stops is not None:
+            self.events += [Event(t, "release", self.stops.name(rate)) for rate in np.flatnonzero(left).tolist()]
+        self.rest_at(np.where(left, 0.0, ways))
+
+    def stop(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The state after joints have come to rest at their stops."""
+        q, v = self.coordinates.split(x[:-1])
+        arrived = np.zeros(0) if self.stops is None else np.where(self.ways == 0.0, self.stops.at(q, v), 0.0)
+        if not arrived.any() or self.stops is None:
+            return x
+        ways = self.ways + arrived
+        after = stopped_rates(self.motion.answers(self.coordinates.unit(q)), v, ways)
+        self.events += [Event(t, "limit", self.stops.name(rate)) for rate in np.flatnonzero(arrived).tolist()]
+        self.let_go(t, (ways != 0.0) & (after != 0.0), ways)
+        x = self.settle(np.concatenate([self.stops.seat(q, ways), after, x[-1:]]))
+        self.coordinates.split(x[:-1])[1][self.ways != 0.0] = 0.0  # closing loops leaves a last digit
+        return x
 
     def meet(self, t: float, x: np.ndarray, at: int) -> np.ndarray:
         """The state after a latch or release."""
@@ -103,6 +133,7 @@ class Course:
             yield self.to_piece(np.zeros(1), x[None])
         if self.model.embedding is not None:
             x = self.switch_chart(x, GOOD)
+        x = self.stop(0.0, x)
         times = [0.0, self.length] if held is None else held.times(self.length)
         for begin, end in pairwise(times):
             if held is not None:
@@ -146,6 +177,8 @@ class Course:
         first = max(events) - len(self.motion.dry) - (self.model.embedding is not None)
         if first < 0:
             x = self.switch_chart(x, BACK)
+        elif first == sum(callable(change.when) for change in self.changes):
+            x = self.stop(t, x)
         else:
             x = self.meet(t, x, [i for i, change in enumerate(self.changes) if callable(change.when)][first])
         return x, self.decide(t, x)
@@ -172,6 +205,8 @@ class Course:
             margins.append(lambda t, x: self.chart.margin(unit(split(x[:-1])[0])))
         for when in (change.when for change in self.changes if callable(change.when)):
             margins.append(lambda t, x, when=when: float(when(t, unit(split(x[:-1])[0]), split(x[:-1])[1])))
+        if (stops := self.stops) is not None:
+            margins.append(lambda t, x: stops.margin(split(x[:-1])[0], self.ways))
         with np.errstate(over="ignore", invalid="ignore"):
             found = integrate_span(rate, (t, end), x, wanted, self.settle, margins, self.options)
         return found
@@ -190,7 +225,11 @@ class Course:
 
     def decide(self, t: float, x: np.ndarray) -> np.ndarray:
         q, v = self.coordinates.split(x[:-1])
-        return self.motion.decide(t, self.coordinates.unit(q), v)
+        modes = self.motion.decide(t, self.coordinates.unit(q), v)
+        left = (self.ways != 0.0) & (modes != 0.0)
+        if left.any():
+            self.let_go(t, left, self.ways)
+        return modes
 
     def change(self, t: float, x: np.ndarray, modes: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """State and modes after the dofs `at` came to rest or broke loose."""

@@ -14,13 +14,15 @@ _told: dict[tuple[str, bytes], None] = {}
 MOST_TOLD = 10_000  # models remembered
 
 
-def tell_left_out(where: str, model: Model, limits: str, dry_friction: bool = False) -> None:
-    """Warn of joint limits and dry friction that a model has and `where` ignores or only approximates, unless the
-    caller passes limits="ignore"."""
-    if limits not in ("tell", "ignore"):
-        raise PhistarError(f"{where} takes limits='tell' or 'ignore'; it was given {limits!r:.50}.")
-    if limits == "ignore":
-        return
+def check_limits(where: str, limits: str) -> bool:
+    """Whether joints stop at their limits."""
+    if limits not in ("stop", "ignore"):
+        raise PhistarError(f"{where} takes limits='stop' or 'ignore'; it was given {limits!r:.50}.")
+    return limits == "stop"
+
+
+def tell_left_out(where: str, model: Model, dry_friction: bool = False) -> None:
+    """Warn of joint limits and dry friction that a model has and `where` ignores or only approximates, once."""
     key = (where, model.key)
     if key in _told:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,10 +22,10 @@ from phistar.sim.feedback import feedback_forces, feedback_phase, feedback_rows
 from phistar.sim.floating import MORE
 from phistar.sim.integrators import Flow, Method, method_named
 from phistar.sim.joint_drives import Drives
-from phistar.sim.left_out import tell_left_out
 from phistar.sim.long_rollout import long_rollout
 from phistar.sim.passive import Passive
 from phistar.sim.rollout_kernel import compiled_rollout, is_written
+from phistar.sim.rollout_stops import Law, joints_stop, stop_joints
 from phistar.sim.traced_controller import Controller, compiled_control, control_phase
 from phistar.sim.trajectory import Trajectory
 
@@ -48,14 +49,15 @@ def rollout(
     prescribed: Sequence[str] = (),
     locked: Sequence[str] = (),
     passive: Sequence[str] = (),
-    limits: str = "tell",
+    limits: str = "stop",
 ) -> Trajectory:
     """Step many states forward in time at once, in one compiled kernel.
 
-    Passive joint forces (`ps.joint_friction`) act throughout: dry friction by the sign of the rate alone, so that a
-    joint that it would hold creeps. Limits of joints are left out. A model that has either is reported once to the
-    logger `phistar`, and so are states that grow beyond 1e6: steps too long for what is stiff. (`plant.rollout` has
-    stops and friction that sticks; `ps.simulate` has the latter.) Quaternions stay unit. Loops, which must start
+    Passive joint forces (`ps.joint_friction`) act throughout. From where a joint would pass its limit, or one with dry
+    friction comes to rest, a motion goes on by the step of a plant, which has stops and friction that sticks; of models
+    with bodies that bend, in independent rates, or with joints that are prescribed, locked or passive both are left
+    out, friction acting by the sign of the rate alone, and that is reported once to the logger `phistar`. So are states
+    that grow beyond 1e6: steps too long for what is stiff. Quaternions stay unit. Loops, which must start
     closed, are closed again after every step, in position and in velocity; in independent rates (`model.embedded()`)
     they stay closed, and from a dead point of those on the motion is NaN.
 
@@ -82,8 +84,8 @@ def rollout(
     prescribed, locked, passive : sequences of str, optional
         Joints that controls do not drive by force: of prescribed ones their entries are accelerations, locked ones stay
         at rest, on passive ones springs and damping alone act, as in `ps.simulate`.
-    limits : "tell" or "ignore"
-        Whether limits and dry friction that are left out are told to the logger, or are known to be.
+    limits : "stop" or "ignore"
+        Whether joints stop at limits and stick by dry friction, or both are left out as above.
 
     Returns
     -------
@@ -99,11 +101,11 @@ def rollout(
     """
     check_robot("rollout", (model,))
     _refuse(controls, controller, parameters, feedback, around)
-    tell_left_out("ps.rollout", model, limits, dry_friction=True)
     start = model.checked_q(q0, "q0"), model.checked(v0, model.nv, "v0")
     check_closed(model, *start)
     drives = Drives(model, tuple(prescribed), tuple(locked), tuple(passive))
     drives.check(start[1])
+    stopping = joints_stop(drives, limits, start[0])
     given = None if controls is None else _controls(model, controls, steps)
     fed = None if feedback is None else feedback_rows(model, feedback, around, steps)
     given = given if fed is None else fed
@@ -113,17 +115,15 @@ def rollout(
     _common([x.shape[:-1] for x in start] + [x.shape[:-2] for x in (given,) if x is not None] + _leading(gains))
     sizes = 0 if gains is None else gains.shape[-1], 0 if fed is None else fed.shape[-1]
     memory, floating = Memory(model.nq, model.nv, *sizes), method_named(method).floating(model)
+    asked = memory, controller
     if floating is not None:
-        if fed is not None:
-            raise PhistarError(
-                f'{model.name} floats, and "{method}" works on its momentum: feedback needs another method.'
-            )
-        if drives.any:
-            raise PhistarError("The midpoint method of a floating robot drives all joints by force; take 'rk4'.")
+        _refuse_floating(drives, method, fed)
         start, memory = floating.from_state(*start), replace(memory, nq=model.nq + MORE)
         controller = controller and floating.adapt_controller(controller)
     made = _run(drives, method, memory, controller, start, times, given, gains)
-    q, v = made if floating is None else floating.to_state(*made)
+    q, v = map(np.ascontiguousarray, made if floating is None else floating.to_state(*made))
+    if stopping and q.size and count:
+        stop_joints(model, times, q, v, lambda: _law(model, *asked, times, given, gains, q.shape[:-2]))
     _tell_divergence(model, times, v, start[1])
     if fed is not None:
         given = feedback_forces(model, fed, q[..., :-1, :], v[..., :-1, :])
@@ -135,6 +135,34 @@ def _hold_controls(controls: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
     after = controls[..., -1:, :] if controls.shape[-2] else np.zeros((*controls.shape[:-2], 1, controls.shape[-1]))
     last = np.concatenate([controls, after], axis=-2)
     return np.broadcast_to(last, (*batch, *last.shape[-2:]))
+
+
+def _law(
+    model: Model,
+    memory: Memory,
+    controller: Controller | None,
+    times: np.ndarray,
+    given: np.ndarray | None,
+    gains: np.ndarray | None,
+    batch: tuple[int, ...],
+) -> Law:
+    """Joint forces of some motions of a batch, numbered one after the other, at a step and their states."""
+    if controller is None:
+        if given is None:
+            return lambda step, rows, q, v: np.zeros(v.shape)
+        numbers = np.broadcast_to(np.arange(math.prod(given.shape[:-2])).reshape(given.shape[:-2]), batch).reshape(-1)
+        table = given.reshape(-1, *given.shape[-2:])
+        if memory.row:
+            return lambda step, rows, q, v: feedback_forces(model, table[numbers[rows], step], q, v)
+        return lambda step, rows, q, v: table[numbers[rows], step]
+    asked = compiled_control(control_phase(controller, memory), memory)
+    own = [] if gains is None else [np.broadcast_to(gains, (*batch, gains.shape[-1])).reshape(-1, gains.shape[-1])]
+
+    def law(step: int, rows: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        clock = np.array([times[step], times[step + 1] - times[step]])
+        return asked(clock, np.concatenate([q, v], axis=-1), *(table[rows] for table in own))
+
+    return law
 
 
 def _tell_divergence(model: Model, times: np.ndarray, v: np.ndarray, start: np.ndarray) -> None:
@@ -232,6 +260,15 @@ def numeric_flow(drives: Drives, method: Method) -> Flow:
 
 def _nothing(model: Model) -> Controller:
     return lambda t, q, v: np.zeros(model.nv)
+
+
+def _refuse_floating(drives: Drives, method: str, fed: np.ndarray | None) -> None:
+    """Refuse what a method that works on the momentum of a floating robot cannot do."""
+    if fed is not None:
+        name = drives.model.name
+        raise PhistarError(f'{name} floats, and "{method}" works on its momentum: feedback needs another method.')
+    if drives.any:
+        raise PhistarError("The midpoint method of a floating robot drives all joints by force; take 'rk4'.")
 
 
 def _refuse(controls: Any, controller: Any, parameters: Any, feedback: Any, around: Any) -> None:

@@ -17,7 +17,8 @@ from phistar.model import Model
 from phistar.sim.closing import check_closed
 from phistar.sim.course import Course, Piece
 from phistar.sim.joint_drives import Drives
-from phistar.sim.left_out import tell_left_out
+from phistar.sim.joint_stops import Stops
+from phistar.sim.left_out import check_limits, tell_left_out
 from phistar.sim.passive import Passive
 from phistar.sim.sample_and_hold import Held
 from phistar.sim.topology import Latch, Release
@@ -49,7 +50,7 @@ def simulate(
     locked: Sequence[str] = (),
     passive: Sequence[str] = (),
     changes: Sequence[Latch | Release] = (),
-    limits: str = "tell",
+    limits: str = "stop",
     **options: Any,
 ) -> Trajectory:
     """Simulate the motion of a robot to a tolerance, or of a plant by its own steps.
@@ -57,11 +58,11 @@ def simulate(
     A plant is given as `ps.simulate(plant, duration, control=…, step=0.002)`, with q0 and v0 by name: contact, joint
     limits, dry friction and servos are in its step, and `control(t, q, v)` gives a command, once a step.
 
-    Passive joint forces act: damping, springs, and dry friction that can hold a joint at rest. Limits of joints are
-    left out: a model that has them is reported once to the logger `phistar` (plants and scenes have stops there). Loops
-    are kept closed, in position and in velocity, after every step; they must be closed at the start (see
-    `ps.assemble`). A loop that cannot be kept closed to 1e-10, where redundant equations of it disagree, is told to the
-    logger too.
+    Passive joint forces act: damping, springs, and dry friction that can hold a joint at rest. Joints stop at their
+    limits, without rebound, and push there as long as something presses them ("limit" and "release" among the events);
+    in independent rates (`model.embedded()`) limits are left out, which is told once to the logger `phistar`. Loops are
+    kept closed, in position and in velocity, after every step; they must be closed at the start (see `ps.assemble`). A
+    loop that cannot be kept closed to 1e-10, where redundant equations of it disagree, is told to the logger too.
 
     Parameters
     ----------
@@ -87,8 +88,8 @@ def simulate(
     changes : sequence of Latch and Release, optional
         Loops of a model that close and open on the way, at a time or at an event; rates jump by the least kinetic
         energy. `events` tells them, `summary["changes"]` their impulses and the energy they take.
-    limits : "tell" or "ignore"
-        Whether joint limits, which a model's motion leaves out, are logged ("tell") or knowingly ignored.
+    limits : "stop" or "ignore"
+        Whether the joints of a model stop at their limits.
     **options
         Those of `Plant.simulate`.
 
@@ -97,8 +98,8 @@ def simulate(
     Trajectory
         `t` (T,), `q` (T, nq), `v` (T, nv), `tau` (T, nv). Its signals are `energy` (T,): kinetic, potential and
         elastic; `work` (T,), what joint forces other than springs have done since the start, so that energy − work
-        stays where it was; `loop_residual` and `loop_rate` (T, rows), g and ġ; `loop_rank` and `loop_condition` (T,),
-        those of `ps.loops.loop_report`.
+        stays where it was but for what joints lose at their limits; `loop_residual` and `loop_rate` (T, rows), g and ġ;
+        `loop_rank` and `loop_condition` (T,), those of `ps.loops.loop_report`.
 
     Raises
     ------
@@ -112,7 +113,7 @@ def simulate(
     array([0., 1., 2.])
     """
     if not isinstance(model, Model):
-        if prescribed or locked or passive or limits != "tell":
+        if prescribed or locked or passive or limits != "stop":
             raise PhistarError("prescribed, locked, passive and limits are a model's, not a plant's.")
         if not hasattr(model, "simulate"):
             raise PhistarError(f"ps.simulate takes a Model or a Plant; it was given {type(model).__name__}.")
@@ -125,10 +126,13 @@ def simulate(
         return model.simulate(duration, control=control, q0=q0, v0=v0, **options)
     if options or q0 is None or v0 is None or duration is None:
         raise ShapeError("A model is simulated from q0 and v0 for a duration; step=… and the like are a plant's.")
-    tell_left_out("ps.simulate", model, limits)
+    drives, stops = Drives(model, tuple(prescribed), tuple(locked), tuple(passive)), None
+    if check_limits("ps.simulate", limits):
+        stops = Stops(model, tuple(drives.is_prescribed.tolist()))
+        if model.embedding is not None:
+            tell_left_out("ps.simulate", model)
     tolerances = RTOL if rtol is None else rtol, ATOL if atol is None else atol
-    drives = Drives(model, tuple(prescribed), tuple(locked), tuple(passive))
-    return simulate_unchecked(model, q0, v0, duration, control, *tolerances, t_eval, drives, tuple(changes))
+    return simulate_unchecked(model, q0, v0, duration, control, *tolerances, t_eval, drives, tuple(changes), stops)
 
 
 def simulate_unchecked(
@@ -142,8 +146,9 @@ def simulate_unchecked(
     t_eval: Any,
     drives: Drives | None = None,
     changes: tuple[Latch | Release, ...] = (),
+    stops: Stops | None = None,
 ) -> Trajectory:
-    """`simulate` without warnings about limits."""
+    """`simulate`, without stops at joint limits unless they are given."""
     start, drives = _start(model, q0, v0), drives or Drives(model)
     drives.check(start[model.nq : -1])
     length, wanted = _span(duration, t_eval)
@@ -151,7 +156,11 @@ def simulate_unchecked(
     if held is not None and changes:
         raise PhistarError("Loops change under a control(t, q, v); a sampled controller does not see them come.")
     given = held or control or (lambda t, q, v: np.zeros(model.nv))
-    run = Course(drives, lambda t, q, v: _check_forces(model, given(t, q, v), t), rtol, atol, length, changes)
+    stops = stops if stops is not None and stops.any else None
+    if stops is not None:
+        stops.check(start[: model.nq])
+    forces = lambda t, q, v: _check_forces(model, given(t, q, v), t)  # noqa: E731
+    run = Course(drives, forces, rtol, atol, length, changes, stops)
     parts, failure = list[Piece](), None
     try:
         for part in run.pieces(start, wanted, held):

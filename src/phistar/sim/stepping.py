@@ -106,7 +106,18 @@ def _first_event(
         ends = margins[i](start, between(start)), margins[i](end, between(end))
         bracketed = ends[0] * ends[1] < 0.0
         eps: Any = 4.0 * np.finfo(float).eps
-        root = brentq(lambda t, i=i: margins[i](t, between(t)), start, end, xtol=eps, rtol=eps) if bracketed else None
-        roots[i] = float(root) if root is not None else (start if ends[0] <= 0.0 else end)  # type: ignore[arg-type]
+        root = None
+        if bracketed:
+            found: Any = brentq(lambda t, i=i: margins[i](t, between(t)), start, end, xtol=eps, rtol=eps)
+            root = _beyond(lambda t, i=i: margins[i](t, between(t)), float(found), end)
+        roots[i] = root if root is not None else (start if ends[0] <= 0.0 else end)
     first = min(roots.values())
     return first, tuple(i for i, root in roots.items() if root == first)
+
+
+def _beyond(margin: Callable[[float], float], root: float, end: float) -> float:
+    """A root from which on the margin is used up: where it jumps, as the control may, the far side of the jump."""
+    step = np.spacing(max(abs(root), np.finfo(float).tiny))
+    while root < end and margin(root) > 0.0 and step < 1e-9 * max(end, 1.0):
+        root, step = min(root + step, end), 2.0 * step
+    return root

@@ -5,7 +5,8 @@ zero, or a sticking force to its bound, the modes are decided anew. The forces �
 
     min ½ λ*Aλ + λ*α   within   −friction₊ ≤ λ ≤ friction₋,      A = ℳ⁻¹ at those joints, α their θ̈ without friction,
 
-whose optimality is Coulomb's law: inside the bounds the joint stays, at a bound it leaves against the force.
+whose optimality is Coulomb's law: inside the bounds the joint stays, at a bound it leaves against the force. A joint
+that rests at a stop has no bound on the stop's side (`joint_stops.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from phistar.sim.passive import Passive
 
 EXCESS = 1e-9  # of the friction: a force on the very bound still holds, so that no change is decided by rounding
 
+IDLE = 1e-12  # N m or N: a stop lets go of what pulls away by more
+
 SINGULAR = 1e-12  # of the largest answer of any joint: below it, a force moves nothing
 
 Force = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # (t, q, v) → joint forces but for dry friction
@@ -37,6 +40,7 @@ class Sticking:
     force: Force
     drives: Drives | None = None
     control: Force | None = None  # (t, q, v) → what the drives are told
+    stops: tuple[float, ...] = ()  # (nv,): −1 at joints that rest at their lower limit, 1 at their upper one
 
     @cached_property
     def passive(self) -> Passive:
@@ -44,9 +48,17 @@ class Sticking:
 
     @cached_property
     def dry(self) -> np.ndarray:
-        """The dofs that have dry friction."""
-        rough = np.any(self.passive.friction > 0.0, axis=0)
+        """The dofs that have dry friction, or rest at a stop."""
+        rough = np.any(self.bounds > 0.0, axis=0)
         return np.flatnonzero(rough if self.drives is None else rough & ~self.drives.is_prescribed)
+
+    @cached_property
+    def bounds(self) -> np.ndarray:
+        """(2, nv): the largest forces that hold against positive and against negative rates; infinite at stops."""
+        found = np.array(self.passive.friction)
+        if self.stops:
+            found[0, np.array(self.stops) > 0.0], found[1, np.array(self.stops) < 0.0] = np.inf, np.inf
+        return found
 
     def stuck_joints(self, modes: np.ndarray) -> np.ndarray:
         return self.dry[modes[self.dry] == 0]
@@ -83,6 +95,20 @@ class Sticking:
         inverse = mass_matrix_inverse(self.model, q) if len(at) else np.zeros((0, 0))
         return free, at, inverse, forces
 
+    def answers(self, q: np.ndarray) -> np.ndarray:
+        """How rates answer to joint impulses, (nv, nv): ℳ⁻¹, of which loops and prescribed joints take their part."""
+        still = np.zeros(self.model.nv)
+        if self.drives is not None:
+            rows = [
+                self.drives.accelerations(q, still, each, still).accelerations
+                for each in (0.0 * still, *np.eye(len(still)))
+            ]
+            return (np.array(rows[1:]) - rows[0]).T
+        if self.model.loops:
+            free = forward_dynamics(self.model, q, still, still)
+            return (forward_dynamics(self.model, q, still, np.eye(len(still))) - free).T
+        return mass_matrix_inverse(self.model, q)
+
     def margin(self, t: float, q: np.ndarray, v: np.ndarray, modes: np.ndarray, dof: int) -> float:
         """How far a dry joint is from a change: its rate where it slides, its force's way to the nearer bound where it
         sticks; positive until the change."""
@@ -90,8 +116,9 @@ class Sticking:
             return modes[dof] * v[dof]
         free, at, inverse, _ = self._sliding(t, q, v, modes)
         holding = _least_forces(inverse, at, -free[at])[np.searchsorted(at, dof)]
-        ahead, back = self.passive.friction[:, dof]
-        return min(holding + ahead, back - holding) + EXCESS * (ahead + back)
+        ahead, back = self.bounds[:, dof]
+        excess = EXCESS * sum(bound for bound in (ahead, back) if np.isfinite(bound))
+        return min(holding + ahead, back - holding) + (excess if np.isfinite(ahead + back) else excess + IDLE)
 
     def decide(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The modes that Coulomb's law allows at this state."""
@@ -103,8 +130,8 @@ class Sticking:
         if len(at) == 0:
             return modes
         block, wanted = inverse[np.ix_(at, at)], free[at]
-        root, side = _square_root(block, wanted, np.abs(inverse).max())
-        ahead, back = self.passive.friction[:, at]
+        root, side = square_root(block, wanted, np.abs(inverse).max())
+        ahead, back = self.bounds[:, at]
         found = lsq_linear(root, -side, (-ahead, back), method="bvls")
         force, bound = found.x, found.active_mask  # a force on its bound may miss it by the last digit
         leaving = wanted + block @ force
@@ -114,7 +141,7 @@ class Sticking:
         return modes
 
 
-def _square_root(block: np.ndarray, wanted: np.ndarray, unit: float) -> tuple[np.ndarray, np.ndarray]:
+def square_root(block: np.ndarray, wanted: np.ndarray, unit: float) -> tuple[np.ndarray, np.ndarray]:
     """R and R⁻*α with R*R = A, by eigenvectors: in a loop joints hold each other, or one is at its dead centre."""
     values, vectors = np.linalg.eigh(0.5 * (block + block.T))
     roots = np.sqrt(np.maximum(values, SINGULAR * unit))
@@ -123,5 +150,5 @@ def _square_root(block: np.ndarray, wanted: np.ndarray, unit: float) -> tuple[np
 
 def _least_forces(inverse: np.ndarray, at: np.ndarray, right: np.ndarray) -> np.ndarray:
     """The least forces at these joints with A λ = right."""
-    root, side = _square_root(inverse[np.ix_(at, at)], right, np.abs(inverse).max())
+    root, side = square_root(inverse[np.ix_(at, at)], right, np.abs(inverse).max())
     return np.linalg.lstsq(root, side, rcond=10.0 * SINGULAR**0.5)[0]
