@@ -11,7 +11,7 @@ from phistar.backends.links.values import links_at
 from phistar.backends.programs.biases import WAY, cheap_biases
 from phistar.backends.programs.interpret import run
 from phistar.loops.forward import free_motion
-from phistar.sweeps.ir import Call, Data, Field, Times, rebuild, subterms
+from phistar.sweeps.ir import Call, Field, Move, Times, rebuild, subterms
 from phistar.sweeps.lower import GIVEN
 from tests.trees import KINDS, mechanism
 
@@ -95,8 +95,12 @@ def called_otherwise(program):
         return f"{field} called otherwise"
 
     def renamed(term):
-        known = hasattr(term, "name") and not isinstance(term, Data)
-        return type(term)(name(term.name)) if known else rebuild(term, renamed)
+        match term:
+            case Field():
+                return Field(name(term.name))
+            case Move():
+                return Move(term.source, term.act, name(term.name), tuple(map(name, term.update)))
+        return rebuild(term, renamed)
 
     def statement(made):
         return replace(made, target=name(made.target), term=renamed(made.term))
