@@ -69,7 +69,7 @@ class Model(Value):
     warnings: tuple[str, ...] = ()
     base_inertia: Inertia = MASSLESS
     base_geometry: tuple[Geometry, ...] = ()
-    embedding: "Embedding | None" = None
+    embedding: "Embedding" = None  # type: ignore[assignment]  # None where rates are those of a tree
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", readonly(checked_numbers(self.gravity, (3,), "A model", "gravity")))

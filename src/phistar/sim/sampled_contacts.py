@@ -56,7 +56,7 @@ def contacts_of(world: World, own: ContactColumns) -> tuple[Contacts, np.ndarray
     pair[sample, place] = column[own.pair]
     point[sample, place], force[sample, place], moment[sample, place] = own.point, own.force, own.moment
     places = np.repeat(len(met) * np.arange(count), own.touching) + column[own.touching_pair]
-    normal = np.bincount(places, own.normal, count * len(met)).reshape(count, len(met))
+    normal = np.bincount(places, own.normal, count * len(met)).astype(float).reshape(count, len(met))
     given[np.repeat(np.arange(count), own.giving), column[own.giving_pair]] = own.given
     bodies, nodes = (places[met] for places in world.pair_places)
     names = tuple(world.pair_name(each) for each in met.tolist())
