@@ -74,10 +74,10 @@ class Passive:
 
     def smooth(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """−(d θ̇ + k (q ⊖ rest)), (…, nv)."""
-        if self.model.embedding is not None:
+        embedding = self.model.embedding
+        if embedding is not None:
             if not has_springs_or_damping(self.model):
                 return np.zeros(v.shape)
-            embedding = self.model.embedding
             return embedding.independent_forces(q, self._tree.smooth(q, embedding.full_rates(q, v)))
         if not np.any(self.stiffness):
             found = -(self.damping * v)
@@ -105,7 +105,8 @@ class Passive:
 
     def elastic_energy(self, q: np.ndarray) -> np.ndarray:
         """½ k (q ⊖ rest)² and ½ηᵀK_fη of modes, (…)."""
-        if self.model.embedding is not None:
+        embedding = self.model.embedding
+        if embedding is not None:
             return self._tree.elastic_energy(q)
         total = 0.5 * np.sum(self.stiffness * self.deflection(q) ** 2, axis=-1)
         for body in self.model.bodies:
