@@ -25,6 +25,7 @@ def recorded(name, seed, monkeypatch):
     setting = ps.Scene.load(name).setting(seed)
     experiment = setting.experiment(seed)
     own, rows, plans, ask = experiment.control, [], [], CaptureController._plan
+    assert isinstance(own, CaptureController)
 
     def plan(self, memory, t, sensed):
         after = ask(self, memory, t, sensed)
