@@ -100,9 +100,8 @@ def test_a_bar_across_a_beam_touches_both_edges_of_its_face(bar, tilt):
     np.testing.assert_allclose(contacts[order, c.GAP], expected, atol=2e-6)
 
 
-@pytest.mark.parametrize("bar", [ps.Capsule(0.015, 0.4), ps.Cylinder(0.015, 0.4)], ids=["capsule", "cylinder"])
-def test_a_bar_across_a_beam_comes_to_rest_on_it(bar):
-    plant = ps.Plant()
+def test_a_capsule_across_a_beam_comes_to_rest_on_it():
+    bar, plant = ps.Capsule(0.015, 0.4), ps.Plant()
     plant.add_shape(ps.Box((0.1, 1.0, 0.1)))
     moments = np.diag([1e-4, 0.0134, 0.0134])
     own = ps.Geometry(bar, ps.Pose(rpy=(0, np.pi / 2, 0)), role="collision")

@@ -16,7 +16,10 @@ from phistar.errors import StatementError
 from phistar.export.objects import PROCESSORS
 
 ARM = ps.load("puma560")
-CC, CXX, RUSTC = (shutil.which(name) for name in ("gcc", "g++", "rustc"))
+CC, CXX = (shutil.which(name) for name in ("gcc", "g++"))
+RUSTC = shutil.which("rustc")
+if RUSTC and subprocess.run([RUSTC, "--version"], capture_output=True).returncode:
+    RUSTC = None  # rustup's stand-in, without a toolchain
 MACHINES = {"thumb": 40, "riscv": 243, "aarch64": 183, "x86_64": 62}  # e_machine of ELF
 LIBRARY = {"sin", "cos", "sqrt", "sinf", "cosf", "sqrtf", "memset", "memcpy"}
 CASES = {

@@ -24,7 +24,7 @@ from phistar.cli.benchmark.timing import Contestant, contest
 from phistar.stated import StatedFunction
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTHING = {"results": [], "single": [], "calls": [], "chains": [], "threads": []}
+NOTHING = {"results": [], "single": [], "calls": [], "chains": [], "threads": [], "float32": []}
 
 
 @pytest.fixture(scope="module")
