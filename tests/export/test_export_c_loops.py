@@ -44,7 +44,7 @@ def test_quantities_of_a_frame_of_a_long_chain(name, tmp_path):
     rng, function = np.random.default_rng(0), getattr(ps, name)
     frame = list(CHAIN.frames)[-1]
     paths = ps.export_c(function, CHAIN, tmp_path, frame)
-    assert loops_in(paths[0]) > 3
+    assert (loops_in(paths[0]) > 3) == (name != "jacobian")  # which is as fast written out
     q, v = CHAIN.random(rng), rng.normal(size=100)
     state = [q, v] if name == "jacobian_dot_v" else [q]
     expected = function(CHAIN, *state, frame)

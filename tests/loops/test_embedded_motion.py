@@ -49,12 +49,11 @@ def test_motion_is_that_of_the_multipliers_and_stays_closed():
 def test_rollouts_are_compiled_and_agree_with_the_motion():
     model, q = crank_rocker(damping=0.2, friction=0.1)
     ours = model.embedded(independent=["crank"], q=q)
-    run = ps.rollout(ours, np.stack([q, q]), [[1.5], [-0.4]], dt=2e-3, steps=200, controller=lambda t, q, v: -0.3 * v)
+    given = {"dt": 2e-3, "steps": 200, "limits": "ignore"}
+    run = ps.rollout(ours, np.stack([q, q]), [[1.5], [-0.4]], controller=lambda t, q, v: -0.3 * v, **given)
     assert np.abs(ps.loop_residual(model, run.q)).max() < 1e-13
     full = ours.embedding.full_rates(q, [1.5])
-    theirs = ps.rollout(
-        model, q, full, dt=2e-3, steps=200, controller=lambda t, q, v: np.array([-0.3 * v[0], 0.0, 0.0])
-    )
+    theirs = ps.rollout(model, q, full, controller=lambda t, q, v: np.array([-0.3 * v[0], 0.0, 0.0]), **given)
     assert relative(run.q[0], theirs.q) < 1e-9
 
 
