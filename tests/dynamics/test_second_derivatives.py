@@ -141,3 +141,20 @@ def test_functions_of_one_s_own_use_second_derivatives():
     made, expected = ps.compile(curvature, arm)(*given), ps.inverse_dynamics_second_derivatives(arm, *given)
     assert np.abs(made[0] - expected.dqdq.values).max() < 1e-12
     assert np.abs(made[1] - expected.dadq.values).max() < 1e-12
+
+
+def test_arms_on_a_lift_have_second_derivatives():
+    """The lift does not turn gravity, which is a constant in their recording."""
+    builder, tensor = ps.ModelBuilder("lift"), np.diag([0.1, 0.2, 0.25])
+    builder.body("column", joint=ps.Prismatic(axis=(0, 0, 1)), inertia=ps.Inertia(2.0, (0, 0, 0.1), tensor))
+    for k in range(2):
+        place, inertia = ps.Pose(xyz=(0.1 * k, 0.2, 0.3)), ps.Inertia(1.0, (0.1, 0.2, 0.3), tensor)
+        builder.body(f"arm{k}", "column", ps.Revolute(axis=(0, 1, 0)), placement=place, inertia=inertia)
+    model, h = builder.build(), 1e-5
+    q, v, a = np.random.default_rng(0).normal(size=(3, 3))
+    ahead, back = (
+        np.stack([ps.inverse_dynamics_derivatives(model, q + s * e, v, a).dq for e in np.eye(3)], axis=-1)
+        for s in (h, -h)
+    )
+    found = ps.inverse_dynamics_second_derivatives(model, q, v, a).dqdq.dense()
+    np.testing.assert_allclose(found, (ahead - back) / (2 * h), atol=1e-9)

@@ -99,7 +99,7 @@ def test_the_operations_of_closed_motion_grow_linearly_with_the_links():
         frames, (q, v, tau) = loop_frames(model), states(model, 1, n)
         compliant_motion(model.tree, q, v, tau, frames)
         response(model.tree, q, tau, np.zeros(12), frames)
-        kernels = [made[0] for made in model.tree.__dict__["_kernels"].values()]
+        kernels = [made[0] for made in model.tree.__dict__["_kernels"].values() if isinstance(made, tuple)]
         assert len(kernels) == 2
         counts.append(sum(kernel.operations for kernel in kernels))
     assert counts[2] - counts[1] == counts[1] - counts[0]  # the first links and the last cost less than others

@@ -103,13 +103,16 @@ class Triples:
 
     def entries(self, table: str, groups: tuple[Group, ...], count: int) -> np.ndarray:
         """The entries of a table, (…, count)."""
-        lift = self.frame.base_acceleration
-        made = np.zeros((*lift.shape[:-1], count), dtype=lift.dtype)
+        totals: list[np.ndarray] = []
         for group in groups:
             total: Any = 0.0
             matrices = matrices_between(self._meetings[table], group, self)
             for field, vectors in vectors_between(matrices, group, self).items():
                 total = total + _products(self._column(field), vectors, group)
+            totals.append(np.asarray(total))
+        lift = self.frame.base_acceleration  # constant, in a recording too, where no joint turns it
+        made = np.zeros((*lift.shape[:-1], count), dtype=np.result_type(lift, *totals))
+        for group, total in zip(groups, totals, strict=True):
             made[..., group.at] = total
         return made
 
